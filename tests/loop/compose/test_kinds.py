@@ -4,7 +4,7 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
@@ -40,8 +40,7 @@ class Question(TypedDict, total=False):
     question: str
 
 
-class Notes(TypedDict, total=False):
-    question: str
+class Notes(Question, total=False):
     notes: Annotated[list[str], operator.add]
 
 
@@ -49,8 +48,8 @@ def graph(schema: Any, node: Any, **options: Any) -> Any:
     return StateGraph(schema).add_node("guess", node).add_edge(START, "guess").compile(**options)
 
 
-def by_model(messages: list[BaseMessage]) -> str:
-    return guess(said(messages))
+def spoken(state: Any) -> AIMessage:
+    return AIMessage(guess(said(state["messages"])))
 
 
 @entrypoint()
@@ -65,7 +64,7 @@ def of_dict(given: dict[str, Any]) -> dict[str, Any]:
 
 @entrypoint()
 def of_state(given: Plain) -> AIMessage:
-    return AIMessage(guess(said(given["messages"])))
+    return spoken(given)
 
 
 @entrypoint()
@@ -77,14 +76,6 @@ def function_of_text(task: str) -> str:
     return guess(task)
 
 
-def as_dicts(messages: list[Any]) -> dict[str, Any]:
-    return {"messages": [{"role": "assistant", "content": guess(said(messages))}]}
-
-
-def spoken(state: Any) -> AIMessage:
-    return AIMessage(guess(said(state["messages"])))
-
-
 async def coroutine_of_messages(messages: list[Any]) -> str:
     return guess(said(messages))
 
@@ -94,9 +85,11 @@ class Callable:
         return {"messages": [("ai", guess(task))]}
 
 
-MODEL = ScriptedChatModel(replies=by_model)
+MODEL = ScriptedChatModel(replies=lambda messages: guess(said(messages)))
 KINDS: dict[str, Any] = {
-    "messages as dicts": RunnableLambda(as_dicts),
+    "messages as dicts": RunnableLambda(
+        lambda messages: {"messages": [{"role": "assistant", "content": guess(said(messages))}]}
+    ),
     "a graph without a reducer": graph(Plain, lambda state: {"messages": [*state["messages"], spoken(state)]}),
     "a graph with its own saver": graph(Talk, lambda s: {"messages": [spoken(s)]}, checkpointer=InMemorySaver()),
     "a graph of one field": graph(Question, lambda s: {"question": guess(s["question"])}),
@@ -130,39 +123,29 @@ async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind: st
     assert "It is 3." in final["messages"][-1].text
 
 
-def test_an_agent_of_several_fields_is_asked_for_make_input() -> None:
+def test_an_agent_of_several_fields_has_make_input() -> None:
     agent = graph(Notes, lambda s: {"notes": [guess(s["question"])]})
-    with pytest.raises(ConfigurationError, match=r"question, notes.*make_input"):
-        create_reflexion("demo", actor=agent, evaluator=three)
     wrapped = WrappedAgent(agent, make_input=lambda task, lessons: {"question": f"{lessons} {task}"})
     final = create_reflexion(Guessing().reflects, actor=wrapped, evaluator=three).compile().invoke({"task": TASK})
     assert final["result"]["notes"] == ["It is 3."]
 
 
-def test_messages_that_cannot_be_read_are_an_error() -> None:
-    agent = RunnableLambda(lambda messages: {"messages": [{"answer": 3}]})
-    with pytest.raises(ConfigurationError, match=r"messages cannot be read: \{'answer': 3\}"):
-        create_reflexion("demo", actor=agent, evaluator=three).compile().invoke({"task": TASK})
-
-
-def test_an_agent_by_create_agent_reflects_with_its_own_model() -> None:
-    guessing = Guessing()
-
-    def reply(messages: list[BaseMessage]) -> Any:
-        return (
-            guessing._reflect(messages) if "You have just failed" in messages[0].text else guessing._guess(messages)
-        )
-
-    guessing.guesses = ScriptedChatModel(replies=reply)
-    final = create_reflexion(actor=guessing.agent(), evaluator=guessing.is_three).compile().invoke({"task": TASK})
-    assert (final["status"], final["trial"]) == ("solved", 3)
-    with pytest.raises(ConfigurationError, match=r"model=.*own model was not found"):
-        create_reflexion(actor=KINDS["function of a text"], evaluator=three)
-
-
-def test_three_trials_are_enough_for_an_agent() -> None:
-    final = create_reflexion(Guessing().reflects, actor=function_of_text, evaluator=lambda t, r: False).compile()
-    assert final.invoke({"task": TASK})["trial"] == 3
+@pytest.mark.parametrize(
+    ("model", "agent", "words"),
+    [
+        ("demo", graph(Notes, lambda state: {}), r"question, notes.*make_input"),
+        (
+            "demo",
+            RunnableLambda(lambda messages: {"messages": [{"answer": 3}]}),
+            r"messages cannot be read: \{'answer'",
+        ),
+        (None, function_of_text, "model=.*own model was not found"),
+    ],
+    ids=["several fields", "messages", "no model"],
+)
+def test_an_agent_that_cannot_be_wrapped_is_refused(model: Any, agent: Any, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        create_reflexion(model, actor=agent, evaluator=three).compile().invoke({"task": TASK})
 
 
 def test_messages_without_ids_are_counted_once() -> None:

@@ -52,9 +52,18 @@ def around(guessing: Guessing, **options: Any) -> ReflexionMiddleware:
     return ReflexionMiddleware(**(given | options))
 
 
+def solve(guessing: Guessing, **options: Any) -> list[Any]:
+    """The messages of an agent with the middleware."""
+    return list(guessing.agent(middleware=[around(guessing, **options)]).invoke(GIVEN)["messages"])
+
+
+def outcomes(messages: list[Any]) -> list[dict[str, Any]]:
+    return [each.response_metadata["reflexion"] for each in messages if "reflexion" in each.response_metadata]
+
+
 def outcome(messages: list[Any]) -> tuple[str, str, int, str]:
-    told = messages[-1].response_metadata["reflexion"]
-    return messages[-1].text, told["status"], told["trials"], told["fault"]
+    ended = messages[-1].response_metadata["reflexion"]
+    return messages[-1].text, ended["status"], ended["trials"], ended["fault"]
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
@@ -81,31 +90,28 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> 
 
 def test_instructions_in_blocks_stay_blocks_and_options_are_heeded() -> None:
     guessing = Guessing()
-    blocks = [{"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}]
-    middleware = [around(guessing, memory=1, feedback="binary")]
-    guessing.agent(middleware=middleware, system_prompt=SystemMessage(blocks)).invoke(GIVEN)  # type: ignore[arg-type]
+    block = {"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}
+    prompt: Any = SystemMessage([block])
+    guessing.agent(middleware=[around(guessing, memory=1, feedback="binary")], system_prompt=prompt).invoke(GIVEN)
     content: Any = guessing.guesses.prompts[-1][0].content
-    assert content[0] == blocks[0]
-    assert content[1]["text"].count("It was not") == 1
+    assert (content[0], content[1]["text"].count("It was not")) == (block, 1)
     assert "score" not in guessing.reflects.prompts[1][-1].text
 
 
-@pytest.mark.parametrize("best", [1, 3])
-def test_when_none_succeeds_the_best_is_the_answer(best: int) -> None:
+@pytest.mark.parametrize(("best", "score"), [(1, 0.2), (3, 0.7)])
+def test_when_none_succeeds_the_best_is_the_answer(best: int, score: float) -> None:
     guessing = Guessing()
 
     def close(task: str, result: str) -> tuple[float, str]:
         return (0.7 if result == f"It is {best}." else 0.2), "Not this one."
 
-    final = guessing.agent(middleware=[around(guessing, evaluator=close, max_trials=3)]).invoke(GIVEN)
-    assert [message.text for message in final["messages"][3:]] == ["", f"{best} is a number.", f"It is {best}."]
-    assert final["messages"][-1].response_metadata["reflexion"] == {
-        "status": "failed", "trials": 3, "best": best, "score": 0.2 if best < 3 else 0.7, "fault": ""
-    }  # fmt: skip
+    messages = solve(guessing, evaluator=close)
+    assert [message.text for message in messages[3:]] == ["", f"{best} is a number.", f"It is {best}."]
+    assert outcomes(messages) == [{"status": "failed", "trials": 3, "best": best, "score": score, "fault": ""}]
     assert "Not this one." in guessing.reflects.prompts[0][-1].text
 
 
-def test_one_model_can_act_judge_and_reflect() -> None:
+def test_the_agents_own_model_can_judge_and_reflect() -> None:
     def reply(messages: list[Any]) -> str:
         if "You judge a trial" in messages[0].text:
             return f"I looked.\nVerdict: {'yes' if 'It is 2' in messages[-1].text else 'no'}"
@@ -114,7 +120,7 @@ def test_one_model_can_act_judge_and_reflect() -> None:
         return "It is 2." if "It was not 1." in messages[0].text else "It is 1."
 
     model = ScriptedChatModel(replies=reply)
-    final = create_agent(model, middleware=[ReflexionMiddleware(model, evaluator="llm")]).invoke(GIVEN)
+    final = create_agent(model, middleware=[ReflexionMiddleware(evaluator="llm")]).invoke(GIVEN)
     assert outcome(final["messages"]) == ("It is 2.", "solved", 2, "")
     assert len(model.prompts) == 5
 
@@ -139,8 +145,7 @@ def test_a_structured_response_is_the_result(score: float) -> None:
     )
     final = agent.invoke(GIVEN)
     assert final["structured_response"] == Guess(number=2), "solved at once, or the best of three"
-    told = [message.response_metadata["reflexion"] for message in final["messages"] if message.response_metadata]
-    assert [(each["trials"], each["best"]) for each in told] == [(2, 2) if score == 1 else (3, 2)]
+    assert [(each["trials"], each["best"]) for each in outcomes(final["messages"])] == [(2 if score == 1 else 3, 2)]
 
 
 def test_the_answer_of_a_tool_that_returns_directly_is_the_result() -> None:
@@ -149,66 +154,48 @@ def test_the_answer_of_a_tool_that_returns_directly_is_the_result() -> None:
         """Look a number up."""
         return f"It is {number}."
 
-    guessing = Guessing(tool=look_up)
-    final = guessing.agent(middleware=[around(guessing)]).invoke(GIVEN)
-    assert [message.text for message in final["messages"][3:]] == ["", "It is 3."]
-    assert final["messages"][-2].response_metadata["reflexion"] == SOLVED
+    messages = solve(Guessing(tool=look_up))
+    assert [message.text for message in messages[3:]] == ["", "It is 3."]
+    assert outcomes(messages) == [SOLVED]
 
 
-def test_its_state_is_private_and_plain() -> None:
-    guessing = Guessing()
-    agent = guessing.agent(middleware=[around(guessing)], checkpointer=InMemorySaver())
-    agent.invoke(GIVEN, THREAD)
-    kept = agent.get_state(THREAD).values["reflexion"]
-    assert [reflection["trial"] for reflection in kept["trials"]["reflections"]] == [1, 2]
-    for schema in (agent.get_input_jsonschema(), agent.get_output_jsonschema()):
-        assert "reflexion" not in schema["properties"]
-    json.dumps({key: value for key, value in kept.items() if key not in ("given", "best")})
-
-
-def test_another_process_resumes_at_the_evaluation(tmp_path: Any) -> None:
+def test_another_process_resumes_at_the_evaluation_and_the_state_is_private_and_plain(tmp_path: Any) -> None:
     guessing = Guessing()
     with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
         stopped = guessing.agent(
             middleware=[around(guessing)], checkpointer=saver, interrupt_before=["ReflexionMiddleware.after_agent"]
         )
         stopped.invoke(GIVEN, THREAD)
-        final = guessing.agent(middleware=[around(guessing)], checkpointer=saver).invoke(None, THREAD)
+        agent = guessing.agent(middleware=[around(guessing)], checkpointer=saver)
+        final = agent.invoke(None, THREAD)
+        kept = agent.get_state(THREAD).values["reflexion"]
     assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
     guessing.expect_lessons()
+    json.dumps({key: value for key, value in kept.items() if key not in ("given", "best")})
+    for schema in (agent.get_input_jsonschema(), agent.get_output_jsonschema()):
+        assert "reflexion" not in schema["properties"]
 
 
 def test_reflections_are_not_streamed_as_the_agents_words() -> None:
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing)])
     said = [message.text for message, _ in agent.stream(GIVEN, stream_mode="messages")]
-    assert "It is 1." in said
-    assert "It was not 1." not in said
+    assert ("It is 1." in said, "It was not 1." in said) == (True, False)
 
 
-@pytest.mark.parametrize("options", [{"evaluator": "environment"}, {"max_trials": 0}, {"feedback": "loud"}])
-def test_what_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=next(iter(options))):
-        around(Guessing(), **options)
-
-
-def test_a_conversation_without_a_human_message_has_no_task() -> None:
+@pytest.mark.parametrize(
+    ("options", "given", "words"),
+    [
+        ({"evaluator": "environment"}, TALK, "evaluator"),
+        ({"feedback": "loud"}, TALK, "feedback"),
+        ({"approval": Approval(actions=["look_up"])}, TALK, "HumanInTheLoopMiddleware"),
+        ({}, [AIMessage("Hello.")], "human message"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, Any], given: list[Any], words: str) -> None:
     guessing = Guessing()
-    with pytest.raises(ConfigurationError, match="human message"):
-        guessing.agent(middleware=[around(guessing)]).invoke({"messages": [AIMessage("Hello.")]})
-
-
-def test_the_agents_own_model_reflects() -> None:
-    guessing = Guessing()
-
-    def reply(messages: list[Any]) -> Any:
-        return (
-            guessing._reflect(messages) if "You have just failed" in messages[0].text else guessing._guess(messages)
-        )
-
-    guessing.guesses = ScriptedChatModel(replies=reply)
-    final = guessing.agent(middleware=[ReflexionMiddleware(evaluator=guessing.is_three)]).invoke(GIVEN)
-    assert outcome(final["messages"]) == ("It is 3.", "solved", 3, "")
+    with pytest.raises(ConfigurationError, match=words):
+        guessing.agent(middleware=[around(guessing, **options)]).invoke({"messages": given})
 
 
 @pytest.mark.parametrize(("strategy", "shown"), [("retry", (0, 0)), ("last_attempt", (0, 1)), ("reflexion", (2, 0))])
@@ -216,9 +203,8 @@ def test_a_retry_sees_what_the_strategy_says(strategy: Any, shown: tuple[int, in
     guessing = Guessing()
     guessing.guesses.replies = lambda messages: "It is 0."
     guessing.reflects.replies = lambda messages: "It was not 0."
-    guessing.agent(middleware=[around(guessing, strategy=strategy)]).invoke(GIVEN)
+    solve(guessing, strategy=strategy)
     instructions = guessing.guesses.prompts[-1][0].text
-    assert len(guessing.guesses.prompts) == 3
     assert (instructions.count("It was not 0."), instructions.count("It is 0.")) == shown
 
 
@@ -239,12 +225,9 @@ def test_a_trial_that_loops_or_costs_too_much_is_stopped(options: Any, status: s
     guessing.reflects.replies = lambda messages: "Stop."
     agent = guessing.agent(middleware=[around(guessing, max_trials=2, **options)], checkpointer=InMemorySaver())
     messages = agent.invoke(GIVEN, THREAD)["messages"]
-    told = [
-        each.response_metadata["reflexion"]["status"] for each in messages if "reflexion" in each.response_metadata
-    ]
     trials = agent.get_state(THREAD).values["reflexion"]["trials"]["trials"]
-    assert (told, trials[-1]["stop_reason"], len(guessing.guesses.prompts)) == ([status], reason, calls)
-    assert messages[-1].type in ("tool", "ai")
+    [ended] = outcomes(messages)
+    assert (ended["status"], trials[-1]["stop_reason"], len(guessing.guesses.prompts)) == (status, reason, calls)
 
 
 def test_a_person_approves_reflections() -> None:
@@ -257,18 +240,15 @@ def test_a_person_approves_reflections() -> None:
         paused = agent.invoke(Command(resume="approve"), THREAD)
     assert outcome(paused["messages"]) == ("It is 3.", "solved", 3, "")
     guessing.expect_lessons()
-    with pytest.raises(ConfigurationError, match="HumanInTheLoopMiddleware"):
-        around(guessing, approval=Approval(actions=["look_up"]))
 
 
 def test_lessons_of_a_task_reach_the_next_through_the_agents_store() -> None:
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing, memory=Memory(lessons=Lessons()))], store=InMemoryStore())
-    agent.invoke(GIVEN)
-    agent.invoke({"messages": [HumanMessage("Guess the number. Again!")]})
+    for text in (TASK, f"{TASK} Again!"):
+        agent.invoke({"messages": [HumanMessage(text)]})
     instructions = guessing.guesses.prompts[6][0].text
-    assert "It was not 2." in instructions
-    assert LESSON not in instructions
+    assert ("It was not 2." in instructions, LESSON in instructions) == (True, False)
 
 
 class BusyError(Exception):
@@ -290,31 +270,17 @@ def no_docker(task: str, result: str) -> bool:
 )
 def test_trouble_leaves_the_best_answer(replies: list[Any], evaluator: Any, expected: tuple[Any, ...]) -> None:
     guessing = Guessing()
-    middleware = around(
-        guessing,
-        model=ScriptedChatModel(replies=replies),
-        options=ModelOptions(retries=Retries(attempts=2, first_wait=0.0)),
-        evaluator=evaluator or guessing.is_three,
-    )
-    assert outcome(guessing.agent(middleware=[middleware]).invoke(GIVEN)["messages"]) == expected
+    options = ModelOptions(retries=Retries(attempts=2, first_wait=0.0))
+    model = ScriptedChatModel(replies=replies)
+    messages = solve(guessing, model=model, options=options, evaluator=evaluator or guessing.is_three)
+    assert outcome(messages) == expected
 
 
 def test_bugs_and_wrong_keys_are_raised() -> None:
-    guessing = Guessing()
     with pytest.raises(ZeroDivisionError):
-        guessing.agent(middleware=[around(guessing, evaluator=lambda task, result: 1 / 0)]).invoke(GIVEN)
-    refused = around(guessing, model=ScriptedChatModel(replies=[RefusedError("who are you?")]))
+        solve(Guessing(), evaluator=lambda task, result: 1 / 0)
     with pytest.raises(ModelFault, match="RefusedError"):
-        guessing.agent(middleware=[refused]).invoke(GIVEN)
-
-
-def test_an_empty_answer_has_failed() -> None:
-    guessing = Guessing()
-    guessing.guesses.replies = lambda messages: ""
-    reflects = ScriptedChatModel(replies=["Say something."])
-    messages = guessing.agent(middleware=[around(guessing, model=reflects, max_trials=2)]).invoke(GIVEN)["messages"]
-    assert outcome(messages) == ("", "failed", 2, "")
-    assert "Nothing was returned." in reflects.prompts[0][-1].text
+        solve(Guessing(), model=ScriptedChatModel(replies=[RefusedError("who are you?")]))
 
 
 @pytest.mark.parametrize(("calls", "said"), [(3, "Model call limits exceeded: run limit (3/3)"), (4, "It is 2.")])
@@ -323,10 +289,8 @@ def test_a_limit_of_the_agents_own_ends_the_task(calls: int, said: str) -> None:
     limit = ModelCallLimitMiddleware(run_limit=calls)
     messages = guessing.agent(middleware=[limit, around(guessing)]).invoke(GIVEN)["messages"]
     # It stops the second trial in its middle, or the third one before it begins.
-    told = [each.response_metadata["reflexion"] for each in messages if "reflexion" in each.response_metadata]
-    assert [(each["status"], each["trials"]) for each in told] == [("failed", 2)]
-    assert messages[-1].text == said
-    assert len(guessing.reflects.prompts) == 2
+    assert [(each["status"], each["trials"]) for each in outcomes(messages)] == [("failed", 2)]
+    assert (messages[-1].text, len(guessing.reflects.prompts)) == (said, 2)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -339,10 +303,8 @@ def test_what_a_guard_has_stopped_is_not_tried_again(order: int) -> None:
 
     guessing = Guessing()
     agent = guessing.agent(middleware=[Guard(), around(guessing)][::order], checkpointer=InMemorySaver())
-    said = [
-        agent.invoke({"messages": [HumanMessage(text)]}, THREAD)["messages"] for text in ("A bomb.", TASK, "A bomb.")
-    ]
-    assert [messages[-1].text for messages in said] == ["No.", "It is 3.", "No."]
+    for text, said in (("A bomb.", "No."), (TASK, "It is 3."), ("A bomb.", "No.")):
+        assert agent.invoke({"messages": [HumanMessage(text)]}, THREAD)["messages"][-1].text == said
     assert len(guessing.guesses.prompts) == 6
 
 
@@ -350,11 +312,10 @@ def test_a_conversation_that_was_summed_up_is_whole_again_in_the_next_trial() ->
     guessing = Guessing()
     sums = ScriptedChatModel(replies=lambda messages: "They talked.")
     summing = SummarizationMiddleware(model=sums, trigger=("messages", 3), keep=("messages", 2))
-    agent = guessing.agent(middleware=[summing, around(guessing)])
-    final = agent.invoke({"messages": [HumanMessage(TASK)]})
+    final = guessing.agent(middleware=[summing, around(guessing)]).invoke({"messages": [HumanMessage(TASK)]})
     assert sums.prompts
     assert len([prompt for prompt in guessing.guesses.prompts if prompt[-1].text == TASK]) == 3
-    assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
+    assert outcomes(final["messages"]) == [SOLVED]
 
 
 class Counts(AgentState[Any]):
@@ -371,13 +332,9 @@ class Counting(AgentMiddleware[Counts, Any, Any]):
 def test_a_number_in_the_agents_state_begins_each_trial_as_if_it_were_not_there() -> None:
     seen: list[int] = []
     guessing = Guessing()
-
-    def verify(state: dict[str, Any]) -> bool:
-        seen.append(state["calls"])
-        return False
-
+    verify = lambda state: seen.append(state["calls"]) or False  # type: ignore[func-returns-value]  # noqa: E731
     guessing.agent(middleware=[Counting(), around(guessing, evaluator=verify, state_schema=Counts)]).invoke(GIVEN)
-    assert len(set(seen)) == 1, seen
+    assert seen == [2, 2, 2]
 
 
 def test_the_longest_reply_is_that_of_the_options_for_the_agents_own_model_too() -> None:

@@ -1,23 +1,20 @@
 """A Reflexion graph in larger graphs: a node, a subgraph, a tool, middleware, a supervisor, a swarm, a deep agent."""
 
-from collections import defaultdict
 from typing import Any
+from uuid import UUID
 
 import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableParallel
-from langchain_core.tools import StructuredTool, tool
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.func import entrypoint
-from langgraph.graph import START, StateGraph
-from langgraph.types import Command, Send, interrupt
-from langgraph_supervisor import create_supervisor
-from langgraph_supervisor.handoff import create_forward_message_tool
+from langgraph.types import Command, interrupt
 from langgraph_swarm import create_handoff_tool, create_swarm
+from langsmith import Client, evaluate
+from langsmith.schemas import Example
 
-from langgraph_reflexion import ReflexionMiddleware
+from langgraph_reflexion import ReflexionMiddleware, load_environment
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import compositions as ways
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
@@ -94,110 +91,17 @@ def test_each_human_message_is_a_new_task(name: str) -> None:
     assert len(guessing.guesses.prompts) == 12
 
 
-def test_the_steps_of_a_subgraph_are_streamed() -> None:
-    way = ways.subgraph(Guessing())
-    seen = [
-        ("/".join(part.partition(":")[0] for part in namespace), next(iter(update)))
-        for namespace, update in way.graph.stream(way.input, stream_mode="updates", subgraphs=True)
-    ]
-    trial = [("solve/act", "model"), ("solve/act", "tools"), ("solve/act", "model"), ("solve", "act")]
-    trial += [("solve", "observe"), ("solve", "heuristic_check"), ("solve", "evaluate")]
-    assert seen == [
-        ("solve", "reset"), *trial, ("solve", "reflect"), ("solve", "reset"), *trial, ("solve", "reflect"),
-        ("solve", "reset"), *trial, ("", "solve"),
-    ]  # fmt: skip
-
-
-async def test_a_front_end_tells_the_trials_from_the_answer() -> None:
-    graph = Guessing().graph().compile()
-    said: dict[int, str] = defaultdict(str)
-    async for part, about in graph.astream(ways.MESSAGES, stream_mode="messages", subgraphs=False):
-        said[about["reflexion_trial"]] += part.text
-    assert dict(said) == {trial: f"{trial} is a number.It is {trial}." for trial in (1, 2, 3)}
-
-
-def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph() -> None:
+@pytest.mark.parametrize(("name", "heard"), [("subgraph", ""), ("as_tool", "I heard: ")])
+def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph(name: str, heard: str) -> None:
     @tool
     def look_up(number: int) -> str:
         """Look a number up."""
-        raise OSError("the book is gone")
+        raise OSError("the book is gone. It is so")
 
-    way = ways.subgraph(Guessing(tool=look_up))
+    way = ways.WAYS[name](Guessing(tool=look_up))
     answer = way.graph.invoke(way.input)["messages"][-1]
-    assert answer.text == "the agent failed: OSError: the book is gone"
-    assert answer.response_metadata["reflexion"]["status"] == "fault"
-
-
-def test_a_fault_reaches_the_agent_that_has_it_as_a_tool_in_words() -> None:
-    @tool
-    def look_up(number: int) -> str:
-        """Look a number up."""
-        raise OSError("the book is gone")
-
-    reflexion = Guessing(tool=look_up).graph().compile()
-
-    @tool
-    def solve(task: str) -> str:
-        """Solve a task."""
-        return str(reflexion.invoke({"task": task})["messages"][-1].text)
-
-    def reply(messages: list[Any]) -> Any:
-        return call("solve", task=TASK) if messages[-1].type == "human" else f"I heard: {messages[-1].text}"
-
-    final = create_agent(ScriptedChatModel(replies=reply), [solve]).invoke(ways.MESSAGES)
-    assert final["messages"][-1].text == "I heard: the agent failed: OSError: the book is gone"
-
-
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_twenty_tasks_are_sent_onto_one_node_at_once(how: str) -> None:
-    builder = StateGraph(ways.Talk)
-    builder.add_node("solve", Guessing().graph().compile())
-    builder.add_conditional_edges(START, lambda state: [Send("solve", ways.MESSAGES) for _ in range(20)])
-    graph = builder.compile()
-    final = graph.invoke({"messages": []}) if how == "invoke" else await graph.ainvoke({"messages": []})
-    assert [message.text for message in final["messages"] if message.type == "ai"] == ["It is 3."] * 20
-
-
-async def test_it_runs_in_an_entrypoint_in_a_batch_and_in_parallel() -> None:
-    reflexion = Guessing().graph().compile()
-
-    @entrypoint()
-    async def twice(task: str) -> list[str]:
-        finals = [await reflexion.ainvoke({"task": each}) for each in (task, task)]
-        return [final["result"] for final in finals]
-
-    assert await twice.ainvoke(TASK) == ["It is 3."] * 2
-    assert [each["status"] for each in reflexion.batch([{"task": TASK}] * 3)] == ["solved"] * 3
-    both = RunnableParallel(one=reflexion, other=reflexion).invoke({"task": TASK})
-    assert (both["one"]["trial"], both["other"]["trial"]) == (3, 3)
-
-
-async def test_an_agent_whose_tools_are_asynchronous_only_is_awaited() -> None:
-    async def look_up(number: int) -> str:
-        return f"{number} is a number."
-
-    only = StructuredTool.from_function(coroutine=look_up, name="look_up", description="Look a number up.")
-    final = await Guessing(tool=only).graph().compile().ainvoke({"task": TASK})
-    assert (final["status"], final["trial"]) == ("solved", 3)
-
-
-def test_a_supervisor_forwards_the_answer_by_the_workers_name() -> None:
-    guessing = Guessing()
-    worker = guessing.graph().compile(name="guesser")
-
-    def reply(messages: list[Any]) -> Any:
-        heard = any("It is 3." in message.text for message in messages)
-        return call("forward_message", from_agent="guesser") if heard else call("transfer_to_guesser")
-
-    builder = create_supervisor(
-        [worker],
-        model=ScriptedChatModel(replies=reply),
-        tools=[create_forward_message_tool("supervisor")],
-        output_mode="full_history",
-    )
-    messages = builder.compile().invoke(ways.MESSAGES)["messages"]
-    assert (messages[-1].name, messages[-1].text) == ("supervisor", "It is 3.")
-    assert [message.text for message in messages].count(TASK) == 1
+    assert answer.text == f"{heard}the agent failed: OSError: the book is gone. It is so"
+    assert heard or answer.response_metadata["reflexion"]["status"] == "fault"
 
 
 async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial() -> None:
@@ -207,11 +111,12 @@ async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial() ->
 
     guessing = Guessing()
     agent = create_agent(ScriptedChatModel(replies=reply), [create_handoff_tool(agent_name="bob")])
-    worker = guessing.graph(agent).compile(name="guesser")
+    reflexion = guessing.graph(agent)
+    worker = reflexion.compile(name="guesser")
     bob = create_agent(ScriptedChatModel(replies=["Bob here."]), [], name="bob")
     swarm = create_swarm([worker, bob], default_active_agent="guesser").compile()
     final = await swarm.ainvoke(ways.MESSAGES)
-    assert final["active_agent"] == "bob"
+    assert (final["active_agent"], reflexion.pool._live) == ("bob", [])
     assert len(guessing.reflects.prompts) == 1, "the first trial failed, the second one handed on"
     # What was a note of the agent's to itself is not said to the others.
     assert [message.text for message in final["messages"]] == [
@@ -237,3 +142,32 @@ def test_a_deep_agent_or_its_sub_agent_has_the_middleware(declared: bool) -> Non
         agent = create_deep_agent(guessing.guesses, [guessing.tool], middleware=[around])
     assert agent.invoke(ways.MESSAGES)["messages"][-1].text.endswith("It is 3.")
     guessing.expect_lessons()
+
+
+def test_an_agent_plays_a_household_game_with_an_episodes_tools() -> None:
+    environment = load_environment("alfworld")
+    episode = environment.start(environment.tasks()[0])
+    model = ScriptedChatModel(replies=[call("look"), call("inventory"), "Nothing."])
+    final = create_agent(model, episode.tools).invoke({"messages": [HumanMessage(episode.observation)]})
+    look, inventory = (message.text for message in final["messages"] if message.type == "tool")
+    assert look.startswith("You are in the middle of a room.")
+    assert inventory == "You are not carrying anything."
+
+
+@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+def test_langsmith_evaluates_a_graph_offline(caplog: pytest.LogCaptureFixture) -> None:
+    graph = Guessing().graph().compile()
+    examples = [Example(id=UUID(int=1), inputs={"task": TASK}, outputs={"result": "It is 3."})]
+
+    def solve(inputs: dict[str, Any]) -> dict[str, Any]:
+        final = graph.invoke(inputs)
+        return {"result": final["result"], "trials": len(final["trials"])}
+
+    def correct(outputs: dict[str, Any], reference_outputs: dict[str, Any]) -> bool:
+        return bool(outputs["result"] == reference_outputs["result"])
+
+    client = Client(api_url="http://127.0.0.1:9", api_key="none", tracing_sampling_rate=0.0, info={})
+    [row] = evaluate(solve, data=examples, evaluators=[correct], upload_results=False, client=client)
+    assert row["run"].outputs == {"result": "It is 3.", "trials": 3}
+    assert [(each.key, each.score) for each in row["evaluation_results"]["results"]] == [("correct", True)]
+    assert "feedback" not in caplog.text, "nothing is sent"
