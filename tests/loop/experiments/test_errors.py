@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,7 @@ def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(
     folder = tmp_path / "run"
     for _ in range(2):  # what is still broken fails again
         summary, _ = drive_all(folder, think_first, **broken, in_step=in_step)
-        assert not summary.clean
-        assert summary.statuses["error"] == len(tasks)
+        assert (summary.clean, summary.statuses["error"]) == (False, len(tasks))
         assert sorted(summary.report.errors) == tasks
         assert all(error.startswith(says) for error in summary.report.errors.values())
     log = (folder / "errors.log").read_text()
@@ -68,9 +67,7 @@ def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(
     whole = [row for row in timeless(tmp_path / "whole")[0] if row["task_id"] not in tasks]
     # In lockstep, a trial in which no task was solved ends the run.
     assert recorded == [row for row in whole if not in_step or row["trial"] <= 2]
-    comparison = compare([folder])
-    assert f"{len(tasks)} task{'s' * (len(tasks) > 1)} ended by an error, such as {says}" in comparison.sentences()[0]
-    assert any("tasks ended by an error" in str(grid.rows) for grid in comparison.tables())
+    assert f"ended by an error, such as {says}" in compare([folder]).sentences()[0]
 
     summary, _ = drive_all(folder, think_first, in_step=in_step)
     assert (summary.clean, summary.statuses["solved"]) == (True, 4)
@@ -100,16 +97,14 @@ def test_any_exception_ends_its_task_alone(tmp_path: Path, error: BaseException,
                 raise error
             return super().start(task)
 
-    terminal = Console(file=io.StringIO(), force_terminal=True, width=200)
-    with LiveProgress(terminal, hidden=False) as progress:
+    out = io.StringIO()
+    with LiveProgress(Console(file=out, force_terminal=True, width=200), hidden=False) as progress:
         summary, _ = drive_all(tmp_path, environment=Raising(), observer=progress)
     assert (summary.statuses["error"], summary.statuses["solved"]) == (1, 3)
     [said] = summary.report.errors.values()
-    assert said.startswith(says)
-    assert len(said) < 400
-    shown = terminal.file.getvalue()  # type: ignore[attr-defined]
-    assert f"langgraph-reflexion: g2: {says}" in shown
-    assert "· 1 error" in shown
+    assert (said.startswith(says), len(said) < 400) == (True, True)
+    assert f"langgraph-reflexion: g2: {says}" in out.getvalue()
+    assert "· 1 error" in out.getvalue()
 
 
 BROKEN = '''
@@ -126,14 +121,9 @@ class Broken(Guessing):
 '''
 
 
-@pytest.fixture
-def server() -> Iterator[GuessingServer]:
-    with GuessingServer() as made:
-        yield made
-
-
-def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path: Path, server: GuessingServer) -> None:
-    count_and_resume(make_home(tmp_path), server)
+def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path: Path) -> None:
+    with GuessingServer() as server:
+        count_and_resume(make_home(tmp_path), server)
 
 
 def count_and_resume(
@@ -145,7 +135,6 @@ def count_and_resume(
     status, out, err = call(home, *args, "--out", "run", *more, key=KEY)
     assert (status, err) == (1, "langgraph-reflexion: g2: ZeroDivisionError: division by zero\n")
     assert "2 solved, 1 ended by an error in " in out
-    assert "1 task ended by an error, such as ZeroDivisionError: division by zero" in " ".join(out.split())
     assert "in start\n    1 / 0" in (home / "run" / "errors.log").read_text()
     status, out, err = call(home, "report", "run", "--json")
     assert json.loads(out)["runs"][0]["errors"] == {"g2": "ZeroDivisionError: division by zero"}

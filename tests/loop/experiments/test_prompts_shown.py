@@ -1,5 +1,6 @@
 """Prompts rendered from a run's record equal those that the model's server got."""
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,6 @@ from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.experiments.trials import trials_of_run
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ModelServer
-
-AGENT = """
-def agent(messages):
-    return "41"
-
-def verdict(task, result):
-    return False, "It is not 41."
-"""
 
 
 def compared(messages: list[dict[str, Any]]) -> str:
@@ -53,18 +46,14 @@ def shown_and_sent(folder: Path, chars: int | None = None, **settings: Any) -> t
     return sorted(shown), sorted(compared(each) for each in bodies if not chars or length(each) <= chars)
 
 
-def quick(*values: Any) -> Any:
-    return pytest.param(*values, id=f"{values[0]}-{values[1]}")
-
-
 def slow(*values: Any) -> Any:
-    return pytest.param(*values, id="-".join(map(str, [*values[:2], *values[2]])), marks=pytest.mark.long)
+    return pytest.param(*values, marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize(
     ("environment", "actor", "settings"),
     [
-        quick("fever", "tools", {"evaluator": "llm", "strategy": "last_attempt_and_reflexion"}),
+        ("fever", "tools", {"evaluator": "llm", "strategy": "last_attempt_and_reflexion"}),
         slow("alfworld", "tools", {"max_actions": 6}),
         slow("alfworld", "react", {"memory_map": True, "strategy": "last_attempt_and_reflexion", "max_actions": 6}),
         slow("alfworld", "react", {"max_actions": 6, "chars": 6500}),
@@ -84,13 +73,13 @@ def test_rendered_prompts_are_those_that_the_model_got(
 
 
 def test_prompts_of_your_own_agent(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(AGENT)
+    (tmp_path / "mine.py").write_text(
+        "agent = lambda messages: '41'\nverdict = lambda task, result: (False, 'It is not 41.')\n"
+    )
     (tmp_path / "tasks.jsonl").write_text('{"task": "Which number?"}\n')
     named = {"environment": f"{tmp_path}/mine.py:agent", "evaluator": f"{tmp_path}/mine.py:verdict"}
-    options = {"tasks": str(tmp_path / "tasks.jsonl")}
-    run(
-        RunSettings.read({**named, "reflection_model": "demo", "options": options, "max_trials": 2}), tmp_path / "run"
-    )
+    given = {**named, "options": {"tasks": str(tmp_path / "tasks.jsonl")}, "max_trials": 2}
+    run(RunSettings.read({**given, "reflection_model": "demo"}), tmp_path / "run")
     lessons, task = shown_prompt(tmp_path / "run", "1", 2, 1).messages
     reflection = read_run(tmp_path / "run").trials[0]["reflection"]
     assert (task.text, reflection and reflection in lessons.text) == ("Which number?", True)
@@ -105,10 +94,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
-    trials = trials_of_run(recorded, "1")
-    shown = trials.prompt(1, 1)
+    shown = trials_of_run(recorded, "1").prompt(1, 1)
     assert shown.parts[0][0] == "system"
-    assert shown.parts[-1][1] in shown._repr_html_().replace("&#39;", "'").replace("&#34;", '"')
+    assert shown.parts[-1][1] in html.unescape(shown._repr_html_())
 
 
 @pytest.mark.parametrize(("place", "word"), [((1, 99), "step 99"), ((9, 1), "trial 9"), ((1, "judge"), "evaluator")])

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS
 
 INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
+FILES = ("trials.jsonl", "trajectories.jsonl")
 
 
 def trial(task: str, number: int, **changes: Any) -> TrialRow:
@@ -24,40 +26,40 @@ def trial(task: str, number: int, **changes: Any) -> TrialRow:
     return row  # type: ignore[return-value]
 
 
-def trajectory(task: str, number: int) -> TrajectoryRow:
-    return TrajectoryRow(task_id=task, trial=number, observation="", steps=[], evaluation=None)
+def record(folder: Path, *trials: TrialRow, secrets: Sequence[str] = ()) -> None:
+    """Open the record, add these trials, and close it."""
+    opened = RunRecord(folder, INFO, secrets)
+    for row in trials:
+        told = TrajectoryRow(task_id=row["task_id"], trial=row["trial"], observation="", steps=[], evaluation=None)
+        opened.append(Finished(row, told))
+    opened.close(1.0)
+
+
+def numbers(folder: Path, name: str = "trials.jsonl") -> list[tuple[str, int]]:
+    return [(row["task_id"], row["trial"]) for row in rows(folder, name)]
 
 
 def test_rows_are_ordered_by_task_and_trial(tmp_path: Path) -> None:
-    record = RunRecord(tmp_path, INFO)
-    for task, number in (("a", 1), ("b", 2), ("b", 1)):
-        record.append(Finished(trial(task, number), trajectory(task, number)))
-    before = [(row["task_id"], row["trial"]) for row in read_run(tmp_path).trials]
-    record.close(1.0)
-    expected = [("b", 1), ("b", 2), ("a", 1)]
-    assert before == expected
-    for name in ("trials.jsonl", "trajectories.jsonl"):
-        assert [(row["task_id"], row["trial"]) for row in rows(tmp_path, name)] == expected
+    record(tmp_path, trial("a", 1), trial("b", 2), trial("b", 1))
+    for name in FILES:
+        assert numbers(tmp_path, name) == [("b", 1), ("b", 2), ("a", 1)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trajectories.jsonl", "trials.jsonl"]
 
 
 def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
-    record = RunRecord(tmp_path, INFO)
-    record.append(Finished(trial("a", 1), trajectory("a", 1)))
-    for name in ("trials.jsonl", "trajectories.jsonl"):
+    record(tmp_path, trial("a", 1))
+    for name in FILES:
         with (tmp_path / name).open("a") as file:
             file.write('{"task_id": "a", "tri')
     assert [row["trial"] for row in read_run(tmp_path).trials] == [1]
-    again = RunRecord(tmp_path, INFO)
-    again.append(Finished(trial("a", 2), trajectory("a", 2)))
-    for name in ("trials.jsonl", "trajectories.jsonl"):
-        assert [row["trial"] for row in rows(tmp_path, name)] == [1, 2]
-    again.close(1.0)
+    record(tmp_path, trial("a", 2))
+    for name in FILES:
+        assert numbers(tmp_path, name) == [("a", 1), ("a", 2)]
 
 
 def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path: Path) -> None:
-    RunRecord(tmp_path, INFO).close(1.0)
-    for name in ("trials.jsonl", "trajectories.jsonl"):
+    record(tmp_path)
+    for name in FILES:
         (tmp_path / name).unlink()
     # Of one that came to its end, or to a pause, they were removed.
     with pytest.raises(ConfigurationError, match=r"there is no trials.jsonl"):
@@ -72,10 +74,7 @@ LINES = [b"nonsense", b'{"task_id": "a"}', b'{"task_id": "a", "trial": [1]}', b"
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line: bytes) -> None:
-    record = RunRecord(tmp_path, INFO)
-    for number in (1, 2):
-        record.append(Finished(trial("a", number), trajectory("a", number)))
-    record.close(1.0)
+    record(tmp_path, trial("a", 1), trial("a", 2))
     _, second = (tmp_path / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "trajectories.jsonl").write_bytes(line + b"\n" + second)
     again = RunRecord(tmp_path, INFO)
@@ -85,25 +84,21 @@ def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line:
 
 
 def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
-    RunRecord(tmp_path, INFO).close(1.0)
+    record(tmp_path)
     (tmp_path / "trials.jsonl").write_text(json.dumps(trial("other", 1)) + "\n")
     with pytest.raises(ConfigurationError, match=r"holds trials of other, .* no task of run\.json"):
         RunRecord(tmp_path, INFO)
 
 
-def test_a_disk_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"cannot write .*gone/run.json: No such file.* resume the run"):
-        atomic_write(tmp_path / "gone" / "run.json", [b"{}"])
-
-
-def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_hold_the_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "trials.jsonl").touch()
     with pytest.raises(ConfigurationError, match=r"holds trials and no run.json"):
         RunRecord(tmp_path, INFO)
-    (tmp_path / "notes.txt").write_text("mine")
-    for name in ("notes.txt", "notes.txt/run"):
+    for name in ("trials.jsonl", "trials.jsonl/run"):
         with pytest.raises(ConfigurationError, match="cannot write"):
             RunRecord(tmp_path / name, INFO)
+    with pytest.raises(ConfigurationError, match=r"cannot write .*gone/run.json: No such file.* resume the run"):
+        atomic_write(tmp_path / "gone" / "run.json", [b"{}"])
 
 
 def test_a_folder_is_locked_by_one_process_at_a_time(tmp_path: Path) -> None:
@@ -123,16 +118,14 @@ def test_a_folder_without_a_first_row_is_left_as_it_was(tmp_path: Path) -> None:
         pass
     assert list(tmp_path.iterdir()) == []
     with locked(tmp_path):
-        record = RunRecord(tmp_path, INFO)
-        record.close(1.0)
-        record.discard()
+        opened = RunRecord(tmp_path, INFO)
+        opened.close(1.0)
+        opened.discard()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_secrets_are_replaced_in_rows(tmp_path: Path) -> None:
-    record = RunRecord(tmp_path, INFO, ['sk-very"secret'])
-    record.append(Finished(trial("a", 1, fault='401: sk-very"secret is no key'), trajectory("a", 1)))
-    record.close(1.0)
+    record(tmp_path, trial("a", 1, fault='401: sk-very"secret is no key'), secrets=['sk-very"secret'])
     assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
 
 
@@ -142,12 +135,11 @@ def test_a_file_has_a_commit_if_a_repository_tracks_it(tmp_path: Path) -> None:
         done = subprocess.run(["git", *who, *args], cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
-    code, installed = tmp_path / "package" / "__init__.py", tmp_path / "site-packages" / "__init__.py"
-    for each in (code, installed):
-        each.parent.mkdir()
-        each.write_text("1")
+    code, installed = tmp_path / "code.py", tmp_path / "installed.py"
+    code.touch()
+    installed.touch()
     git("init", "--quiet")
-    git("add", "package")
+    git("add", "code.py")
     git("commit", "--quiet", "-m", "First")
     git("tag", "v1")
     head = git("rev-parse", "HEAD")[:12]

@@ -52,23 +52,44 @@ SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1
 
 
 @pytest.mark.parametrize(
-    ("strategy", "checkpoints", "every"),
-    [("reflexion", "latest", 3), pytest.param("last_attempt", "history", 1, marks=pytest.mark.long)],
+    ("strategy", "checkpoints", "every", "forgets"),
+    [
+        ("reflexion", "latest", 3, False),
+        ("reflexion", "history", 3, True),
+        pytest.param("last_attempt", "history", 1, False, marks=pytest.mark.long),
+    ],
 )
 def test_a_run_stopped_at_any_call_continues_and_repeats_no_call(
-    tmp_path: Path, strategy: str, checkpoints: str, every: int
+    tmp_path: Path, strategy: str, checkpoints: str, every: int, forgets: bool
 ) -> None:
+    """Also where the process died between the writes of a step and its checkpoint, which then has no next node."""
     settings = SETTINGS | {"strategy": strategy, "checkpoints": checkpoints}
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
     calls = len(model.prompts)
     assert calls > 9
-    for call in range(1, calls + 1, every):
+    for call in range(2 if forgets else 1, calls + 1, every):
         folder = tmp_path / str(call)
         with pytest.raises(ModelFault):
             drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
+        if forgets:
+            forget_last_checkpoint(folder)
         _, rest = drive_all(folder, think_first, **settings)
         assert timeless(folder) == timeless(tmp_path / "whole")
         assert (call - 1) + len(rest.prompts) == calls
+
+
+def test_a_finished_run_without_its_last_checkpoint_is_finished(tmp_path: Path) -> None:
+    drive_all(tmp_path, think_first, checkpoints="history", **SETTINGS)
+    forget_last_checkpoint(tmp_path)
+    before = timeless(tmp_path)
+    _, rest = drive_all(tmp_path, think_first, checkpoints="history", **SETTINGS)
+    assert (timeless(tmp_path), rest.prompts) == (before, [])
+
+
+def forget_last_checkpoint(folder: Path) -> None:
+    last = "SELECT thread_id || max(checkpoint_id) FROM checkpoints GROUP BY thread_id"
+    with closing(sqlite3.connect(folder / "checkpoints.db")) as connection, connection:
+        connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
 
 
 class Unprepared(Guessing):
@@ -110,44 +131,20 @@ def test_a_run_with_more_trials_continues_with_the_reflection_on_the_last_one(
 
 @pytest.mark.parametrize("in_step", [False, True])
 def test_a_finished_run_stays_as_it_is(tmp_path: Path, in_step: bool) -> None:
+    def files() -> dict[str, Any]:
+        return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")}
+
     settings: dict[str, Any] = {"numbers": [1, 2, 9], "in_step": in_step}
     first, _ = drive_all(tmp_path, **settings)
-    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")}
-    watch = Watch()
+    before, watch = files(), Watch()
     again, model = drive_all(tmp_path, observer=watch, **settings)
     assert model.prompts == []
     assert (again.statuses, again.report.solved) == (first.statuses, first.report.solved)
-    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")} == before
+    assert files() == before
     assert watch.seen == [(row["task_id"], row["trial"]) for row in rows(tmp_path)], "observers see earlier rows"
 
 
-def test_a_checkpoint_with_pending_writes_is_not_taken_for_finished(tmp_path: Path) -> None:
-    """A process that dies between the two: to LangGraph such a run has no next node."""
-    settings = SETTINGS | {"checkpoints": "history"}
-    _, model = drive_all(tmp_path / "whole", think_first, **settings)
-    for call in range(2, len(model.prompts) + 1, 3):
-        folder = tmp_path / str(call)
-        with pytest.raises(ModelFault):
-            drive_all(folder, Interrupted(call, RefusedError("no")), **settings)
-        forget_last_checkpoint(folder)
-        _, rest = drive_all(folder, think_first, **settings)
-        assert timeless(folder) == timeless(tmp_path / "whole")
-        assert call - 1 + len(rest.prompts) == len(model.prompts)
-    forget_last_checkpoint(tmp_path / "whole")
-    before = timeless(tmp_path / "whole")
-    _, rest = drive_all(tmp_path / "whole", think_first, **settings)
-    assert (timeless(tmp_path / "whole"), rest.prompts) == (before, [])
-
-
-def forget_last_checkpoint(folder: Path) -> None:
-    last = "SELECT thread_id || max(checkpoint_id) FROM checkpoints GROUP BY thread_id"
-    with closing(sqlite3.connect(folder / "checkpoints.db")) as connection, connection:
-        connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
-
-
 class Repairs(Watch):
-    """Keeps what was repaired."""
-
     def __init__(self) -> None:
         super().__init__()
         self.repairs: list[str] = []
@@ -170,7 +167,7 @@ def test_a_torn_row_is_restored_or_its_task_begins_again(
     tmp_path: Path, name: str, checkpoints: str, lost: int, says: str | None
 ) -> None:
     settings: dict[str, Any] = {"numbers": [2, 1], "checkpoints": checkpoints}
-    _, model = drive_all(tmp_path, think_first, **settings)
+    drive_all(tmp_path, think_first, **settings)
     before, lines = timeless(tmp_path), (tmp_path / name).read_text().splitlines(keepends=True)
     lines[lost] = lines[lost][: len(lines[lost]) // 2] + "\n"
     (tmp_path / name).write_text("".join(lines))
@@ -179,7 +176,6 @@ def test_a_torn_row_is_restored_or_its_task_begins_again(
     assert timeless(tmp_path) == before
     assert watch.repairs == ([says] if says else [])
     assert bool(again.prompts) == bool(says and "again" in says)
-    assert model.prompts
 
 
 def test_a_broken_database_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -188,13 +184,6 @@ def test_a_broken_database_is_named_with_what_to_do(tmp_path: Path) -> None:
         path.write_bytes(b"no database, but as long as one " * 500)
     with pytest.raises(ConfigurationError, match=r"cannot use .*checkpoints.db: file is not a database: .*backup"):
         drive_all(tmp_path, numbers=[2])
-
-
-def test_a_run_of_an_older_version_has_the_new_settings_by_default(tmp_path: Path) -> None:
-    info = new_info(resolved(), ["g1", "g2"])
-    older = info | {"settings": {name: value for name, value in info["settings"].items() if name != "feedback"}}
-    again = resumed_info(older, settings_of(older).resolved(Guessing()), dict.fromkeys(["g1", "g2"], ""), tmp_path)
-    assert again["settings"] == info["settings"]
 
 
 def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path: Path) -> None:
@@ -209,7 +198,7 @@ def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path: Path) ->
 
 def resolved(**changes: Any) -> RunSettings:
     made: dict[str, Any] = {"max_trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
-    return RunSettings(environment="guessing", **made).resolved(Guessing())
+    return RunSettings(environment="guessing", **{"budgets": {"run": {"actions": 4}}} | made).resolved(Guessing())
 
 
 @pytest.mark.parametrize(
@@ -217,12 +206,10 @@ def resolved(**changes: Any) -> RunSettings:
     [
         ({"model": "openai:m", "seed": 3}, ["g1", "g2"], "model was demo, is openai:m; seed was 0, is 3$"),
         ({"base_url": "http://me:word@host/v1"}, ["g1", "g2"], "base_url was unset, is http://host/v1$"),
-        (
-            {"database": "postgresql://me:word@host/db"},
-            ["g1", "g2"],
-            "database was unset, is postgresql://me@host/db$",
-        ),
+        ({"database": "postgresql://me:word@host/db"}, ["g1", "g2"], "database was .*, is postgresql://me@host/db$"),
         ({"max_trials": 3}, ["g1", "g2"], "max_trials was 4, is 3, and can only be raised"),
+        ({"budgets": {"run": {"actions": 3}}}, ["g1", "g2"], "run.actions was 4, is 3, and can only be raised"),
+        ({"budgets": {"task": {"tokens": 5}}}, ["g1", "g2"], "task.tokens was unset, is 5, and can only be raised"),
         ({}, ["g1", "g3"], "task 2 was 'g2', is 'g3'"),
         ({}, ["g1"], "task 2 was 'g2', is None"),
         ({}, ["g1", "g2"], "another text of task 'g2': choose another folder"),
@@ -240,11 +227,14 @@ def test_other_settings_or_tasks_are_refused_without_passwords(
 def test_limits_can_be_raised_and_all_else_stays(tmp_path: Path) -> None:
     info = json.loads(json.dumps(new_info(resolved(), ["g1", "g2"])))
     assert settings_of(info) == resolved(options={"numbers": [1, 2]})
-    for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}):
+    for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}, {"budgets": {}}):
         later = resumed_info(info, resolved(**changes), dict.fromkeys(["g1", "g2", "g3"], ""), tmp_path)
-        assert later["tasks"] == ["g1", "g2", "g3"]
-        assert later["settings"] == resolved(**changes).public()
+        assert (later["tasks"], later["settings"]) == (["g1", "g2", "g3"], resolved(**changes).public())
         assert {**later, "tasks": 0, "settings": 0} == {**info, "tasks": 0, "settings": 0}
+    # A run of an older version, which did not have the setting, has its default.
+    older = info | {"settings": {name: value for name, value in info["settings"].items() if name != "feedback"}}
+    again = resumed_info(older, settings_of(older).resolved(Guessing()), dict.fromkeys(["g1", "g2"], ""), tmp_path)
+    assert again["settings"] == info["settings"]
 
 
 @pytest.mark.parametrize(

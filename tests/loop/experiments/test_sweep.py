@@ -1,14 +1,17 @@
-"""Runs in parallel and in lockstep: rows, order, errors, settings."""
+"""Runs in parallel and in lockstep: rows, order, errors, settings, budgets."""
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+import pytest
 
 from langgraph_reflexion import Task, experiments
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.experiments.provenance import new_info
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
 TRIAL_KEYS = [
@@ -22,17 +25,26 @@ def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path: Pat
     drive_all(tmp_path)
     written = rows(tmp_path)
     assert all(list(row) == TRIAL_KEYS for row in written)
-    failed, solved = written[1], written[2]
-    assert failed["reflection"] == "1 was wrong. Next time I will say 2."
-    assert (failed["success"], failed["verdict"], failed["score"]) == (False, False, 0.0)
-    assert (failed["stop_reason"], failed["actions"], failed["fault"]) == ("terminated", 1, "")
-    assert (failed["llm_calls"], failed["input_tokens"], failed["output_tokens"]) == (2, 20, 4)
-    assert (solved["success"], solved["verdict"], solved["reflection"]) == (True, True, None)
+    expected = {
+        "success": False,
+        "verdict": False,
+        "score": 0.0,
+        "stop_reason": "terminated",
+        "actions": 1,
+        "fault": "",
+        "llm_calls": 2,
+        "input_tokens": 20,
+        "output_tokens": 4,
+        "reflection": "1 was wrong. Next time I will say 2.",
+    }
+    assert written[1] | expected == written[1]
+    assert (written[2]["success"], written[2]["verdict"], written[2]["reflection"]) == (True, True, None)
 
 
-def test_in_step_the_record_does_not_depend_on_the_concurrency(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_step", [False, True])
+def test_the_record_does_not_depend_on_the_concurrency(tmp_path: Path, in_step: bool) -> None:
     for concurrency in (1, 8):
-        drive_all(tmp_path / str(concurrency), concurrency=concurrency, in_step=True)
+        drive_all(tmp_path / str(concurrency), concurrency=concurrency, in_step=in_step)
     assert timeless(tmp_path / "1") == timeless(tmp_path / "8")
 
 
@@ -60,35 +72,20 @@ def test_in_step_a_task_that_ended_by_an_error_is_no_improvement(tmp_path: Path)
     assert max(row["trial"] for row in rows(tmp_path)) == 2
 
 
-def test_a_reflection_that_fails_leaves_a_failed_trial_and_a_fault(tmp_path: Path) -> None:
-    def replies(messages: list[BaseMessage]) -> Any:
-        return ConnectionError("gone") if "Status: FAILED" in messages[-1].text else count_up(messages)
-
-    summary, _ = drive_all(tmp_path, replies, numbers=[2])
-    (row,) = rows(tmp_path)
-    assert summary.statuses["fault"] == 1
-    assert (row["stop_reason"], row["verdict"], row["reflection"]) == ("terminated", False, None)
-    assert "gone" in row["fault"]
-
-
-def test_settings_are_filled_in_from_environment_and_profile() -> None:
-    environment = Guessing()
-    settings = RunSettings(environment="guessing").resolved(environment)
-    assert (settings.split, settings.max_trials, settings.memory_size) == ("numbers", 12, 3)
-    assert (settings.actor, settings.max_actions, settings.max_cycles) == ("react", 30, 3)
-    assert settings.until_no_improvement is False
-    preprint = RunSettings(environment="guessing", profile="preprint")
-    assert preprint.resolved(environment).until_no_improvement is True
-    own = RunSettings(environment="guessing", profile="preprint", until_no_improvement=False)
-    assert own.resolved(environment).until_no_improvement is False
+@pytest.mark.parametrize(
+    ("given", "until"),
+    [({}, False), ({"profile": "preprint"}, True), ({"profile": "preprint", "until_no_improvement": False}, False)],
+)
+def test_settings_are_filled_in_from_environment_and_profile(given: dict[str, Any], until: bool) -> None:
+    settings = RunSettings(environment="guessing", **given).resolved(Guessing())
+    assert (settings.split, settings.actor, settings.until_no_improvement) == ("numbers", "react", until)
+    assert None not in (settings.max_trials, settings.memory_size, settings.max_actions, settings.max_cycles)
 
 
 def test_run_json_has_settings_versions_and_no_secret() -> None:
     settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
     info = new_info(settings.resolved(Guessing()), ["g1"])
-    assert info["settings"]["base_url"] == "http://host:1/v1"
-    assert info["settings"]["evaluator"] == "environment"
-    assert info["tasks"] == ["g1"]
+    assert (info["settings"]["base_url"], info["tasks"]) == ("http://host:1/v1", ["g1"])
     assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
     assert "note" not in info
     assert "not an LLM" in new_info(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
@@ -102,6 +99,55 @@ async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder
     assert experiments.compare(folder).runs == (second.report,)
     recorded = experiments.read_run(folder)
     assert all(recorded.goals[task].endswith(".") for task in recorded.info["tasks"])
-    last = recorded.trials[-1]
-    task = experiments.trials_of_run(folder, "2")
-    assert (task.title, task.views[-1].row["trial"]) == (last["task_id"], last["trial"])
+    assert experiments.trials_of_run(folder, "2").title == recorded.trials[-1]["task_id"]
+
+
+# Numbers 1 to 4 take 1 to 4 trials of one action each, with a reflection between them: 10 acts and 6 reflections.
+WHOLE: dict[str, Any] = {"model_class": ScriptedChatModel, "max_trials": 5}
+
+
+@pytest.mark.parametrize(("what", "limit", "one_action", "at_once"), [("actions", 4, 1, 1), ("tokens", 90, 24, 4)])
+def test_a_run_stops_on_its_budget_and_continues_when_it_is_raised(
+    tmp_path: Path, what: str, limit: int, one_action: int, at_once: int
+) -> None:
+    settings = WHOLE | {"concurrency": at_once, "in_step": True}
+    drive_all(tmp_path / "whole", **settings)
+    stopped, first = drive_all(tmp_path / "run", budgets={"run": {what: limit}}, **settings)
+    assert stopped.statuses["budget"] == 4 - stopped.statuses["solved"] > 0
+    recorded = rows(tmp_path / "run")
+    spent = {"actions": 0, "tokens": sum(row["input_tokens"] + row["output_tokens"] for row in recorded)}
+    spent["actions"] = sum(row["actions"] for row in recorded)
+    # Every task in flight may have one action under way.
+    assert limit <= spent[what] <= limit + one_action * at_once
+    # Under the same budget nothing more is done.
+    _, again = drive_all(tmp_path / "run", budgets={"run": {what: limit}}, **settings)
+    assert again.prompts == []
+    more, second = drive_all(tmp_path / "run", budgets={"run": {what: 1000}}, **settings)
+    assert (stopped.clean, more.clean) == (False, True)
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+    assert len(first.prompts) + len(second.prompts) == 16
+
+
+def test_tasks_stop_on_their_own_budgets(tmp_path: Path) -> None:
+    drive_all(tmp_path / "whole", **WHOLE)
+    stopped, _ = drive_all(tmp_path / "run", budgets={"task": {"actions": 2}}, **WHOLE)
+    assert stopped.statuses == {"solved": 2, "failed": 0, "fault": 0, "error": 0, "budget": 2, "unfinished": 0}
+    # The third trial never starts: there is no reflection on the second.
+    assert [row["trial"] for row in rows(tmp_path / "run")] == [1, 1, 2, 1, 2, 1, 2]
+    drive_all(tmp_path / "run", **WHOLE)
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+
+
+def test_the_seconds_of_a_resumed_run_add_up(tmp_path: Path) -> None:
+    def slowly(messages: Any) -> Any:
+        time.sleep(0.05)
+        return count_up(messages)
+
+    settings = WHOLE | {"concurrency": 1}
+    stopped, _ = drive_all(tmp_path, slowly, budgets={"run": {"seconds": 0.3}}, **settings)
+    assert stopped.statuses["budget"] > 0
+    assert 0.3 <= json.loads((tmp_path / "run.json").read_text())["seconds"] < 5
+    _, again = drive_all(tmp_path, slowly, budgets={"run": {"seconds": 0.3}}, **settings)
+    assert again.prompts == []
+    done, _ = drive_all(tmp_path, slowly, budgets={"run": {"seconds": 60}}, **settings)
+    assert done.clean

@@ -57,6 +57,11 @@ def value(paper: Paper, title: str, row: str, column: str) -> list[tuple[str, st
     return [(line.counted, f"{line.difference:+.2f}") for line in lines if line.difference is not None]
 
 
+def write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
 def solved(done: Import) -> dict[str, list[int]]:
     return {run["environment"]: run["solved"] for run in compare([done.folder]).as_json()["runs"]}
 
@@ -76,15 +81,20 @@ def test_every_log_becomes_a_run_that_can_be_reported(imported: Import) -> None:
     assert list(noted) == parts, "parts of a run"
 
 
-def test_the_settings_are_those_of_the_log_or_of_its_code(imported: Import) -> None:
-    for name, expected in (
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
         ("alfworld-base_run_logs", {"environment": "alfworld", "strategy": "retry", "model": "text-davinci-002"}),
         ("hotpotqa-CoT-context-last_trial", {"actor": "cot-gt", "strategy": "last_attempt", "memory_size": 1}),
         ("programming-reflexion_mbpp_rs", {"strategy": "reflexion", "evaluator": "tests", "max_trials": 1}),
-    ):
-        settings = read_run(imported.folder / name).settings
-        assert {key: settings[key] for key in expected} == expected
-        assert settings["imported"]["source"] == imported.runs[name].source
+    ],
+)
+def test_the_settings_are_those_of_the_log_or_of_its_code(
+    imported: Import, name: str, expected: dict[str, Any]
+) -> None:
+    settings = read_run(imported.folder / name).settings
+    assert {key: settings[key] for key in expected} == expected
+    assert settings["imported"]["source"] == imported.runs[name].source
 
 
 def test_every_published_number_has_a_log_and_differences_beyond_rounding_are_marked(paper: Paper) -> None:
@@ -126,15 +136,12 @@ def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
 
 
 def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(tmp_path: Path, clone: Path) -> None:
-    elsewhere = tmp_path / "mine" / "log.jsonl"
-    elsewhere.parent.mkdir()
     log = clone / PROGRAMS / "reflexion_humaneval_py_pass_at_1" / "reflexion_humaneval_py_pass_at_1.jsonl"
-    elsewhere.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
+    write(tmp_path / "mine" / "log.jsonl", log.read_bytes().replace(b"\n", b"\r\n"))
     done = import_logs(tmp_path / "mine", tmp_path / "out", known(clone))
     assert value(compare([done.folder]), "Table 1", "HumanEval (PY)", "Reflexion") == [("150/164", "+0.46")]
     [trials] = done.folder.glob("*/trials.jsonl")
-    text = trials.read_text(encoding="utf-8")
-    trials.write_text(text.replace('"success": true', '"success": false', 1), encoding="utf-8")
+    trials.write_bytes(trials.read_bytes().replace(b'"success": true', b'"success": false', 1))
     altered = compare([done.folder])
     assert value(altered, "Table 1", "HumanEval (PY)", "Reflexion") == [("149/164", "-0.15")]
     assert value(altered, "Table 2", "HumanEval (PY)", "TP") == [("141/144", "-0.01")]
@@ -157,20 +164,19 @@ def test_unreadable_parts_of_logs_are_named_and_the_rest_is_counted(tmp_path: Pa
     clone = tmp_path / "clone"
     write_env_results(clone / ALFWORLD, [50, 80, 90], 134)
     results = clone / ALFWORLD / "env_results_trial_1.json"
-    results.write_text(results.read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    results.write_bytes(results.read_bytes()[:-20])
     log = write_hotpotqa(clone / HOTPOTQA, [32, 42], reflects=True)
-    log.write_text(log.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    log.write_bytes(log.read_bytes()[:-40])
     programs = write_problems(clone / PROGRAMMING, with_tests(HUMANEVAL, (142, 144), (8, 20), 4))
     lines = programs.read_bytes().splitlines(keepends=True)
     programs.write_bytes(b"".join([*lines, lines[0], b"5\n", lines[1][:-20]]))
-    for name in ("a.joblib", "b.joblib"):
-        (log.parent / name).write_bytes(b"")
+    write(log.with_name("a.joblib"), b"")
     done = import_logs(clone, tmp_path / "out")
     assert solved(done) == {"alfworld": [50, 50, 90], "hotpotqa": [32, 42], "programming": [150]}
     notes = "\n".join(note for run in done.runs.values() for note in run.notes)
     for said in ("trial_1.json cannot be read", "no trial 2:", "cut off", "1 problem listed twice", "line 166 "):
         assert said in notes
-    assert [Path(source).name for source, _ in done.left_out] == ["a.joblib", "b.joblib"]
+    assert [Path(source).name for source, _ in done.left_out] == ["a.joblib"]
 
 
 @pytest.mark.parametrize(
@@ -189,19 +195,15 @@ def test_unreadable_parts_of_logs_are_named_and_the_rest_is_counted(tmp_path: Pa
 def test_a_log_that_does_not_say_what_was_solved_is_refused(
     tmp_path: Path, log: Path, content: bytes, says: str
 ) -> None:
-    path = tmp_path / "clone" / log
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
+    write(tmp_path / "clone" / log, content)
     with pytest.raises(ConfigurationError, match=f"holds no log .*{says}"):
         import_logs(tmp_path / "clone", tmp_path / "out")
 
 
 def test_tasks_that_are_listed_twice_or_not_at_all_are_noted(tmp_path: Path) -> None:
-    folder = tmp_path / ALFWORLD
-    folder.mkdir(parents=True)
-    for number, listed in ((4, ["a", "a"]), (5, ["a", "b"])):
+    for number, listed in ((4, "aa"), (5, "ab")):
         entries = [{"name": name, "is_success": index == 0} for index, name in enumerate(listed)]
-        (folder / f"env_results_trial_{number}.json").write_text(json.dumps(entries), encoding="utf-8")
+        write(tmp_path / ALFWORLD / f"env_results_trial_{number}.json", json.dumps(entries).encode())
     (run,) = import_logs(tmp_path, tmp_path / "out").runs.values()
     assert [note.partition(":")[2][:20] for note in run.notes[:2]] == [" 1 task listed twice", " 1 task of other tri"]
 
@@ -215,11 +217,10 @@ def test_an_import_replaces_only_an_earlier_import(tmp_path: Path, clone: Path) 
     assert sorted(path.name for path in out.iterdir()) == [*alfworld, "import.json", "webshop-base_run_logs_1"]
     own = out / "webshop-base_run_logs_1" / "run.json"
     own.write_text("mine")
-    with pytest.raises(ConfigurationError, match="not imported"):
-        import_logs(clone / "webshop_runs", out)
+    for place, says in ((out, "not imported"), (own.parent, "something else")):
+        with pytest.raises(ConfigurationError, match=says):
+            import_logs(clone / "webshop_runs", place)
     assert own.read_text() == "mine"
-    with pytest.raises(ConfigurationError, match="something else"):
-        import_logs(clone / "alfworld_runs", own.parent)
 
 
 @pytest.mark.parametrize("name", ["..", "/tmp"])
@@ -236,11 +237,9 @@ def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clon
     done = import_logs(clone / "alfworld_runs", tmp_path / "out")
     with pytest.raises(ConfigurationError, match="imported"):
         resume(done.folder / "alfworld-base_run_logs")
-    trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
-    lines = trials.read_text(encoding="utf-8").splitlines(keepends=True)
-    trials.write_text("".join(lines[1:]), encoding="utf-8")
-    listed = json.loads((done.folder / "import.json").read_text(encoding="utf-8"))
-    (done.folder / "import.json").write_text(json.dumps(listed | {"complete": False}), encoding="utf-8")
+    trials, listed = done.folder / "alfworld-base_run_logs" / "trials.jsonl", done.folder / "import.json"
+    trials.write_bytes(b"".join(trials.read_bytes().splitlines(keepends=True)[1:]))
+    listed.write_text(json.dumps(json.loads(listed.read_text()) | {"complete": False}))
     (done.folder / "alfworld-reflexion_run_logs" / "run.json").unlink()
     incomplete = compare([done.folder])
     assert len(incomplete.runs) == 1
@@ -252,7 +251,7 @@ def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clon
 def beside(path: Path) -> dict[tuple[str, str, str], Line]:
     """Return the lines of a run by table, row and column."""
     return {
-        (title.split(",")[0].split(":")[0], line.number.row, line.number.column): line
+        (re.split("[,:]", title)[0], line.number.row, line.number.column): line
         for title, lines in compare([path]).tables.items()
         for line in lines
         if line.runs
@@ -267,8 +266,7 @@ def test_your_own_programs_are_counted_by_their_last_trial(tmp_path: Path) -> No
     settings: dict[str, Any] = {"environment": "programming", "split": "file", "options": options, "actor": "code"}
     lines = beside(folder(tmp_path / "own", rows, list("abcd"), evaluator="tests", max_trials=2, **settings))
     assert {name for _, name, _ in lines} == {"HumanEval (RS)", "Reflexion"}
-    counted = {column: lines["Table 2", "HumanEval (RS)", column].counted for column in ("TP", "FP", "FN", "TN")}
-    assert counted == dict.fromkeys(counted, "1/2")
+    assert {lines["Table 2", "HumanEval (RS)", column].counted for column in ("TP", "FP", "FN", "TN")} == {"1/2"}
     assert lines["Table 3", "Reflexion", "both"].counted == "2/4"
 
 
@@ -299,7 +297,6 @@ def test_the_commands_import_and_compare(tmp_path: Path, clone: Path, imported: 
     assert "alfworld-base_run_logs: 84 94 97 98 100 101 101 of 134" in done.stdout
     assert "no WebShop log" in done.stderr
     text = call("report", "--paper", imported.folder, own).stdout
-    assert "no log" in call("report", "--paper", out, own).stdout
     for said in ("yours: ", "oracle", "130/134", "≠", "temperature 0.7"):
         assert said in text
     alone = call("report", "--paper", own).stdout

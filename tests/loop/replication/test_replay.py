@@ -45,16 +45,24 @@ def counts(path: Path) -> list[list[tuple[int, ...]]]:
     return [[tuple(trial.values()) for trial in replayed[which]] for which in ("logged", "replayed")]
 
 
-def test_react_is_replayed_as_logged(tmp_path: Path) -> None:
-    replayed = replay(write(tmp_path, REACT_BASE))
-    assert replayed.as_json()["logged"] == replayed.as_json()["replayed"]
-    assert [tuple(trial) for trial in replayed.replayed] == [(1, 1, 1), (2, 0, 1)]
-    assert replayed.notes == ["trial 1: 1 question listed twice: counted once, as listed first"]
+LOGGED = [(1, 1, 1), (2, 0, 1)]
 
 
-def test_an_altered_answer_changes_the_replayed_counts_only(tmp_path: Path) -> None:
-    answered = REACT_BASE.replace("Action 6: Search[page 6]", "Action 6: Finish[1871]", 1)
-    assert counts(write(tmp_path, answered)) == [[(1, 1, 1), (2, 0, 1)], [(2, 1, 0), (3, 0, 0)]]
+@pytest.mark.parametrize(
+    ("changes", "replayed", "note"),
+    [
+        (("", ""), LOGGED, "trial 1: 1 question listed twice: counted once, as listed first"),
+        (("Action 6: Search[page 6]", "Action 6: Finish[1871]"), [(2, 1, 0), (3, 0, 0)], "listed twice"),
+        (("Incorrect: 0, Halted: 1", "Incorrect: 0"), LOGGED, "2/0/0"),
+    ],
+    ids=["as logged", "an answer altered", "a summary that counts too few"],
+)
+def test_react_is_replayed_by_its_questions(
+    tmp_path: Path, changes: tuple[str, str], replayed: list[tuple[int, ...]], note: str
+) -> None:
+    path = write(tmp_path, REACT_BASE.replace(*changes, 1))
+    assert counts(path) == [LOGGED, replayed]
+    assert note in replay(path).notes[-1]
 
 
 def test_each_trial_gives_its_own_observations(tmp_path: Path) -> None:
@@ -70,13 +78,6 @@ def test_each_trial_gives_its_own_observations(tmp_path: Path) -> None:
     later.step(search)
     result = later.step(Action(name="finish", args={"answer": "the Ilse Kranz!"}, text=""))
     assert (result.observation, result.reward, result.terminated) == ("Answer is CORRECT", 1.0, True)
-
-
-def test_questions_override_a_summary_that_counts_too_few(tmp_path: Path) -> None:
-    replayed = replay(write(tmp_path, REACT_BASE.replace("Incorrect: 0, Halted: 1", "Incorrect: 0")))
-    assert replayed.as_json()["logged"] == replayed.as_json()["replayed"]
-    assert "2/0/0" in replayed.notes[-1]
-    assert replayed.notes[-1].endswith("2/0/1")
 
 
 def test_logged_reflections_are_replayed_and_missing_ones_are_placeholders(tmp_path: Path) -> None:
@@ -138,9 +139,8 @@ def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_pa
 
 def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path) -> None:
     for start in range(0, len(REACT_BASE) - 1500, 500):
-        path = write(tmp_path, REACT_BASE[start : start + 1500])
         with contextlib.suppress(ConfigurationError):
-            replay(path)
+            replay(write(tmp_path, REACT_BASE[start : start + 1500]))
     for path, says in (
         (write(tmp_path, "not a log"), "lists no question"),
         (tmp_path / "none.txt", "none.txt cannot be read"),

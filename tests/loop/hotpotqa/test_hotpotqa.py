@@ -1,19 +1,23 @@
-"""Live pages, from a wiki on loopback: pages found and missing, faults, snapshots, threads."""
+"""HotPotQA with pages from a wiki on loopback, its faults in a run, its variants, and real questions."""
 
 import json
-import threading
+import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
+from pathlib import Path
 
 import pytest
 import wikipedia
 
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.envs.hotpotqa.episode import NO_MORE
-from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
-from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki
 from langgraph_reflexion.errors import EnvironmentFault
-from tests.support.hotpotqa import PAGES
+from langgraph_reflexion.experiments.runner import run
+from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.hotpotqa import PAGES, as_on_the_hub
 from tests.support.mediawiki import MEDIAWIKI_FAULTS, MediaWikiServer
 
 REDIRECTS = {"Elms": "Elm", "Elm tree": "Elms", "Woody plants": "Trees", "Here": "There", "There": "Here"}
@@ -36,17 +40,6 @@ def live(server):
 def do(environment, *actions):
     episode = environment.start(environment.tasks(limit=1)[0])
     return [episode.step(environment.parse(text)).observation for text in actions]
-
-
-def test_a_search_opens_a_page_and_lookups_go_through_it(live):
-    opening, first, second, none, years = do(
-        live, "search[Elm]", "lookup[boats]", "lookup[boats]", "lookup[boats]", "lookup[hundred]"
-    )
-    assert opening == "The elm is a tree. It grows in rows. It has leaves. The leaves are small. They fall in autumn."
-    assert first == "(Result 1 / 2) Elms make boats."
-    assert second == "(Result 2 / 2) The boats last long."
-    assert none == NO_MORE
-    assert years == "(Result 1 / 1) An elm may live for three hundred years."
 
 
 @pytest.mark.parametrize("title", ["  elm  ", "elm_tree"])
@@ -105,10 +98,6 @@ def test_requests_name_the_client_and_its_contact(server):
     with pytest.raises(EnvironmentFault, match=r"it blocks this client$"):
         do(environment, "search[Elm]")
     environment.close()
-    pages = LangChainPages(MediaWiki(server.api))
-    assert pages.tool.invoke("elm").startswith("Page: Elm\nSummary: The elm is a tree.")
-    assert server.requests[-1]["User-Agent"].startswith("langgraph-reflexion/")
-    pages.close()
 
 
 def test_a_snapshot_restores_the_episode_without_a_request(live, server):
@@ -129,17 +118,65 @@ def test_a_snapshot_restores_the_episode_without_a_request(live, server):
 def test_two_wikis_in_many_threads_do_not_mix_and_leave_the_package_unchanged():
     with MediaWikiServer({"Elm": "One elm."}) as one, MediaWikiServer({"Elm": "Ulme."}) as other:
         environments = [HotPotQA(pages="wikipedia", api=one.api), HotPotQA(pages="langchain", api=other.api)]
-        barrier = threading.Barrier(8)
-
-        def search(index):
-            barrier.wait()
-            return {do(environments[index % 2], "search[Elm]")[0] for _ in range(5)}
-
         with ThreadPoolExecutor(8) as threads:
-            found = list(threads.map(search, range(8)))
-        assert set.union(*found[::2]) == {"One elm."}
-        assert set.union(*found[1::2]) == {"Elm: Ulme."}
+            found = list(threads.map(lambda index: do(environments[index % 2], "search[Elm]")[0], range(40)))
+        assert (set(found[::2]), set(found[1::2])) == ({"One elm."}, {"Elm: Ulme."})
+        assert other.requests[-1]["User-Agent"].startswith("langgraph-reflexion/")
         for environment in environments:
             environment.close()
     assert wikipedia.wikipedia.API_URL == "http://en.wikipedia.org/w/api.php"
     assert wikipedia.wikipedia.search._cache == {}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def play(environment, *actions):
+    model = ScriptedChatModel(replies=[f"Action: {action}" for action in actions])
+    options = ModelOptions(retries=Retries(attempts=1))
+    graph = create_reflexion(model, environment, strategy="retry", max_trials=1, options=options).compile()
+    return graph.invoke({"task": environment.tasks()[0]})
+
+
+def test_a_fault_is_recorded_and_a_missing_page_is_not():
+    with MediaWikiServer({"Elm": "The elm is a tree."}) as server:
+        environment = HotPotQA(pages="wikipedia", api=server.api)
+        missed = play(environment, "search[Oak]", "finish[no]")
+        server.faults = repeat("429")
+        faulty = play(environment, "search[Oak]", "finish[no]")
+        environment.close()
+    assert missed["trajectory"][0]["observation"] == "Could not find Oak. Similar: []."
+    assert (missed["trials"][0]["fault"], missed["trials"][0]["success"]) == ("", False)
+    assert "Retry-After 30 s" in faulty["trials"][0]["fault"]
+    assert (faulty["trials"][0]["success"], faulty["trials"][0]["verdict"]) == (None, None)
+
+
+SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not SAMPLE or not Path(SAMPLE).is_dir(), reason="HOTPOTQA_SAMPLE names no folder")
+def test_real_questions_run_end_to_end(tmp_path):
+    for path in sorted(Path(SAMPLE).glob("hotpot*.json")):
+        entries = json.loads(path.read_text(encoding="utf-8"))[:20]
+        hub = tmp_path / "hub.jsonl"
+        hub.write_text("".join(json.dumps(as_on_the_hub(entry)) + "\n" for entry in entries), encoding="utf-8")
+        given = {"environment": "hotpotqa", "max_trials": 2, "split": "path", "options": {"path": str(hub)}}
+        for actor in ("react", "cot-gt"):
+            report = run(RunSettings(actor=actor, **given), tmp_path / f"{actor}-{path.stem}").report
+            assert (report.tasks, report.costs["faults"]) == (len(entries), 0)
+
+
+@pytest.mark.parametrize("name", ["cot", "cot-gt"])
+def test_a_variant_is_played_with_its_own_prompts(name):
+    questions = HotPotQA()
+    model = ScriptedChatModel(replies=["I cannot say.", "I should have answered.", "Thought: Hm.\nAction: finish[x]"])
+    graph = create_reflexion(model, questions, actor=name, max_trials=2).compile()
+    final = graph.invoke({"task": questions.tasks()[0]})
+    assert [(trial["stop_reason"], trial["success"]) for trial in final["trials"]] == [("terminated", False)] * 2
+    setting = load_prompts(questions.variant(name).prompts).render("setting")
+    assert all(prompt[0].text.startswith(setting) for prompt in model.prompts[:2])
+    assert "search[" not in model.prompts[0][0].text
+    assert "I should have answered." in model.prompts[2][-1].text

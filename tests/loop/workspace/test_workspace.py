@@ -1,28 +1,31 @@
-"""The workspace's tools: their results and limits."""
+"""The workspace's tools, their results and limits, and what its trials leave."""
 
+import json
 import os
+import subprocess
 from contextlib import closing
 
 import pytest
 
-from tests.support.workspace import CODE, Play, state
-
-RIGHT = "    return n * 2"
+from langgraph_reflexion.envs.base import FinishedTrial
+from langgraph_reflexion.envs.workspace.environment import Workspace
+from langgraph_reflexion.errors import EnvironmentUnavailable
+from tests.support import toys
+from tests.support.workspace import CODE, Play, Played, state
 
 
 def test_a_mistake_is_found_and_repaired_through_text_actions(play: Play, folder):
     before = state(folder)
     played = play()
-    told = played.episode.observation
-    assert told.startswith("Make the check pass.\nIt is solved when verification succeeds: `PYTHONPATH=. python3 ")
-    assert told.endswith("\ncode_.py\ntests/check.py")
+    opening = played.episode.observation
+    assert opening.startswith("Make the check pass.\nIt is solved when verification succeeds: `PYTHONPATH=. python3 ")
+    assert opening.endswith("\ncode_.py\ntests/check.py")
     assert played.say("read_file[code_.py]").observation == "    1  def double(n):\n    2      return n + 2"
     assert played.say("search_files[n \\+ 2]").observation == "code_.py:2:    return n + 2"
     failed = played.say("verify[]")
-    assert "AssertionError: 6" in failed.observation
-    assert (failed.reward, failed.terminated) == (0.0, False)
-    edit = f"edit_file[code_.py]\n<<<<<<< SEARCH\n    return n + 2\n=======\n{RIGHT}\n>>>>>>> REPLACE"
-    assert RIGHT in played.say(edit).observation
+    assert ("AssertionError: 6" in failed.observation, failed.reward, failed.terminated) == (True, 0.0, False)
+    edit = "edit_file[code_.py]\n<<<<<<< SEARCH\n    return n + 2\n=======\n    return n * 2\n>>>>>>> REPLACE"
+    assert "return n * 2" in played.say(edit).observation
     passed = played.say("submit[]")
     assert (passed.reward, passed.terminated) == (1.0, True)
     assert passed.observation == "Verification passed: `PYTHONPATH=. python3 tests/check.py`."
@@ -105,15 +108,15 @@ def test_paths_do_not_leave_the_workspace(play: Play, tmp_path, path):
     (tmp_path / "secret").write_text("a secret")
     played = play()
     played.do("run_command", command=f"ln -s {tmp_path} link; ln -s {tmp_path}/secret s")
-    for result in (
-        played.do("read_file", path=path),
-        played.do("write_file", path=path, text="x"),
-        played.do("edit_file", path=path, old="a", new="b"),
-        played.do("search_files", pattern="secret", folder=path),
-        played.do("list_files", folder=path),
+    for name, args in (
+        ("read_file", {"path": path}),
+        ("write_file", {"path": path, "text": "x"}),
+        ("edit_file", {"path": path, "old": "a", "new": "b"}),
+        ("search_files", {"pattern": "secret", "folder": path}),
+        ("list_files", {"folder": path}),
     ):
-        assert result.observation.startswith("Not done: ")
-        assert "a secret" not in result.observation
+        observation = played.do(name, **args).observation
+        assert (observation.startswith("Not done: "), "a secret" in observation) == (True, False)
     assert (tmp_path / "secret").read_text() == "a secret"
 
 
@@ -163,3 +166,77 @@ def test_unreadable_files_are_kept_in_the_snapshot(play: Play):
     played.do("run_command", command="mkdir d; echo x > d/f; chmod 0 d/f; chmod 0 d")
     with closing(played.again()) as again:
         assert (again._copy.root / "d" / "f").read_text() == "x\n"
+
+
+def finished(played: Played, number: int, verdict: bool | None, reflection: str | None) -> FinishedTrial:
+    trial = toys.finished(number=number)
+    return {**trial, "snapshot": played.episode.snapshot(), "verdict": verdict, "reflection": reflection}
+
+
+def test_each_trial_leaves_its_patch_output_and_reflection(play: Play, folder, tmp_path):
+    played = play(verify=["PYTHONPATH=. python3 tests/check.py", "echo 'a.ts(1,2): error TS1: no'; test -f done"])
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 3")
+    played.do("write_file", path="tests/check.py", text="")
+    played.do("submit")
+    first = played.environment.review(played.task, finished(played, 1, False, "I multiplied wrongly."))
+    [row] = map(json.loads, first.files["task-original/reflections.jsonl"].splitlines())
+    assert row.pop("timestamp").endswith("+00:00")
+    assert row == {
+        "trial": 1,
+        "error": "AssertionError: 12",
+        "reflection": "I multiplied wrongly.",
+        "verification_context": {"test_failures": [], "linter_errors": ["a.ts(1,2): error TS1: no"]},
+    }
+    patch, whole = (
+        first.files[f"task-original/{name}"] for name in ("attempts/trial-1.patch", "verification/trial-1.txt")
+    )
+    assert ("+    return n * 3\n" in patch, "check.py" in patch) == (True, False)
+    assert "Traceback" in whole
+    assert "tests/check.py (changed)" in whole
+    assert first.measures == {"files_changed": 1, "lines_added": 1, "lines_removed": 1, "protected_changed": 1}
+    assert not [name for name in first.files if "final-output" in name]
+
+    # The next trial is reviewed by another process, which finds what the first one left.
+    played.episode.close()
+    played.episode = played.environment.start(played.task)
+    played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
+    played.do("write_file", path="done", text="yes")
+    assert played.do("submit").reward == 1.0
+    other = Workspace(path=folder, instruction="x", verify=["true"], store=tmp_path / "store")
+    second = other.review(played.task, finished(played, 2, True, None))
+    assert other.review(played.task, finished(played, 2, True, None)) == second
+    rows = [json.loads(line) for line in second.files["task-original/reflections.jsonl"].splitlines()]
+    assert [(each["trial"], each["error"], each["reflection"]) for each in rows] == [
+        (1, "AssertionError: 12", "I multiplied wrongly."),
+        (2, "", None),
+    ]
+    (tmp_path / "result.patch").write_text(second.files["task-original/final-output/result.patch"])
+    subprocess.run(["git", "apply", str(tmp_path / "result.patch")], cwd=folder, check=True)
+    assert (folder / "done").read_text() == "yes\n"
+
+
+def test_a_trial_that_was_not_verified_says_so(play: Play):
+    played = play()
+    trial = finished(played, 1, None, None) | {"stop_reason": "budget"}
+    files = played.environment.review(played.task, trial).files
+    assert json.loads(files["task-original/reflections.jsonl"])["error"] == "not verified: budget"
+    assert files["task-original/verification/trial-1.txt"] == "The trial was not verified.\n"
+    assert files["task-original/attempts/trial-1.patch"] == ""
+
+
+def test_missing_files_make_the_environment_unavailable(play: Play, folder, tmp_path):
+    played = play()
+    other = Workspace(path=folder, instruction="x", verify=["true"], store=tmp_path / "elsewhere")
+    with pytest.raises(EnvironmentUnavailable, match="copy that folder"):
+        other.restore(played.task, played.episode.snapshot())
+    folder.rename(folder.with_name("moved"))
+    with pytest.raises(EnvironmentUnavailable, match="does not exist"):
+        played.environment.prepare(played.task)
+
+
+def test_a_missing_program_is_no_verdict_unless_it_may_be_written(play: Play):
+    played = play(verify=["pytestt -q && true"])
+    with pytest.raises(EnvironmentUnavailable, match="there is no program pytestt"):
+        played.do("verify")
+    assert "exit status 127" in play(verify=["./run.sh"]).do("verify").observation
+    assert play(verify=["tool"], env={"PATH": "/bin:bin"}).do("verify").reward == 0.0
