@@ -25,7 +25,7 @@ ELSEWHERE = {
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
     "docs/howto/own-environment.md: from langgraph_reflexion import ToolEnvironment, mcp_tools": "needs npx and the"
-    " network; tests/faces/test_mcp.py runs the program with another server",
+    " network; tests/long/test_mcp.py has another server",
     "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
     "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree,"
     " and faces/test_generated.py the tokens",

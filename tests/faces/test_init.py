@@ -32,18 +32,9 @@ def test_project_runs_at_once(home: Path, kind: str, solved: list[int]) -> None:
     assert (status, json.loads(out)["solved"]) == (0, solved)
 
 
-def test_environment_is_played(home: Path) -> None:
-    call(home, "init", "--kind", "environment")
-    out = call(home, "play", "environment.py:Numbers", typed="say 17\n")[1]
-    assert "You won after 1 action." in out
-
-
 def test_nothing_is_overwritten(home: Path) -> None:
     (home / "tasks.jsonl").write_text("mine")
     status, _, err = call(home, "init")
     assert (status, "tasks.jsonl is already there" in one_line(err)) == (2, True)
     assert [file.name for file in home.iterdir()] == ["tasks.jsonl"]
-
-
-def test_kind_is_checked(home: Path) -> None:
     assert "agent, environment" in one_line(call(home, "init", "--kind", "world")[2])

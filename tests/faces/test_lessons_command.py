@@ -52,26 +52,15 @@ def test_list_and_show(store):
     assert "Recalled for t9, trial 1, which failed" in shown
 
 
-def test_edit_reads_a_file_or_standard_input(store, tmp_path):
-    new = tmp_path / "new.txt"
-    new.write_text("Go right instead.\n")
-    output("edit", store, lesson_id(LEFT), str(new))
-    assert listed(store)[lesson_id(LEFT)]["text"] == "Go right instead."
-    output("edit", store, lesson_id(LEFT), "-", given="Go straight on.")
-    assert (listed(store)[lesson_id(LEFT)]["text"], listed(store)[lesson_id(LEFT)]["recalled"]) == (
-        "Go straight on.",
-        2,
-    )
+def test_a_lesson_is_edited_retired_and_restored(store, tmp_path):
+    (tmp_path / "new.txt").write_text("Go right instead.\n")
+    for file, given, text in ((str(tmp_path / "new.txt"), None, "Go right instead."), ("-", "Go on.", "Go on.")):
+        output("edit", store, lesson_id(LEFT), file, given=given)
+        assert (listed(store)[lesson_id(LEFT)]["text"], listed(store)[lesson_id(LEFT)]["recalled"]) == (text, 2)
     assert output("show", store, lesson_id(LEFT)).count("Edited by a person") == 2
-    with pytest.raises(ConfigurationError, match="empty"):
-        output("edit", store, lesson_id(LEFT), "-", given=" \n")
-
-
-def test_retire_and_restore(store):
-    output("retire", store, lesson_id(LEFT))
-    assert listed(store)[lesson_id(LEFT)]["retired"]
-    output("restore", store, lesson_id(LEFT))
-    assert not listed(store)[lesson_id(LEFT)]["retired"]
+    for command in ("retire", "restore"):
+        output(command, store, lesson_id(LEFT))
+        assert listed(store)[lesson_id(LEFT)]["retired"] is (command == "retire")
 
 
 def test_export_and_import(store, tmp_path):
@@ -82,24 +71,25 @@ def test_export_and_import(store, tmp_path):
     assert listed(other) == listed(store)
 
 
-def test_missing_files_and_lessons_are_errors(store, tmp_path):
-    file = str(tmp_path / "all.jsonl")
-    output("export", store, file)
-    with pytest.raises(ConfigurationError, match="no such file"):
-        output("list", str(tmp_path / "none.db"))
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("list", "none.db"), "no such file"),
+        (("list", "text.db"), "not a database"),
+        (("show", "lessons.db", "zz"), "no lessons have an id"),
+        (("edit", "lessons.db", lesson_id(LEFT), "-"), "empty"),
+        (("list", "lessons.db", "--env", "hose"), "lessons of house"),
+        (("import", "new.db", "all.jsonl"), "with --env"),
+        (("import", "new.db", "none.jsonl", "--env", "house"), r"none\.jsonl"),
+        (("list", "postgresql+psycopg://ann:hunter2@host/name"), "postgresql"),
+        (("import", "postgresql+psycopg://ann:hunter2@host/name", "all.jsonl", "--env", "house"), "postgresql"),
+    ],
+)
+def test_errors_say_what_is_missing_and_no_password(store, tmp_path, monkeypatch, words, says):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "text.db").write_text("this is no database, however long it may be " * 100)
-    with pytest.raises(ConfigurationError, match="not a database"):
-        output("list", str(tmp_path / "text.db"))
-    with pytest.raises(ConfigurationError, match="no lessons have an id"):
-        output("show", store, "zz")
-    with pytest.raises(ConfigurationError, match="lessons of house"):
-        output("list", store, "--env", "hose")
-    with pytest.raises(ConfigurationError, match="with --env"):
-        output("import", str(tmp_path / "new.db"), file)
-    with pytest.raises(ConfigurationError, match=r"none\.jsonl"):
-        output("import", str(tmp_path / "new.db"), str(tmp_path / "none.jsonl"), "--env", "house")
+    output("export", store, "all.jsonl")
+    with pytest.raises(ConfigurationError, match=says) as raised:
+        output(*words, given=" \n")
+    assert "hunter2" not in str(raised.value)
     assert not (tmp_path / "new.db").exists()
-    for command in (["list"], ["import", file, "--env", "house"]):
-        with pytest.raises(ConfigurationError) as raised:
-            output(command[0], "postgresql+psycopg://ann:hunter2@host/name", *command[1:])
-        assert "hunter2" not in str(raised.value)

@@ -1,17 +1,18 @@
-"""The code blocks of every page run, and their output is as shown."""
+"""The code blocks of every page run with the output shown; links resolve, and what sentences name exists."""
 
 import json
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from langgraph_reflexion.testing import ModelServer
-from tests.docs.command_lines import check
+from tests.docs.command_lines import CHECKS, check
 from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPARED, SANDBOXED
-from tests.docs.pages import PAGES, Block, Page, commands
+from tests.docs.pages import DOCS, PAGES, ROOT, Block, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.tools import need
 
@@ -131,15 +132,35 @@ def test_every_code_block_is_fenced_with_a_language() -> None:
         assert all(block.language for block in page.blocks), f"{page.name}: a fence without a language is not run"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```python\nprint(1)\n```\n\n```text\n2\n```\n",
-        '```python\nprint("a\\nb")\n```\n\n```text title="excerpt"\nb\na\n```\n',
-        "```bash\nlanggraph-reflexion run alfworld --limit 0\n```\n",
-    ],
-)
-def test_error_on_a_page_is_detected(reader: Reader, tmp_path: Path, text: str) -> None:
-    (tmp_path / "page.md").write_text(text, encoding="utf-8")
-    with pytest.raises(AssertionError):
-        follow(Page(tmp_path / "page.md"), reader)
+PATH = re.compile(r"(?:src|docs|envs|graph|nodes|prompts|tests|notebooks)/[\w./-]+")
+"""How a sentence names a file of the repository."""
+
+
+def test_links_resolve() -> None:
+    broken = []
+    for page in PAGES:
+        for link in page.links:
+            url = urlsplit(link)
+            if url.scheme:
+                right = url.scheme in ("http", "https") and bool(url.netloc)
+            else:
+                target = (page.path.parent / url.path).resolve() if url.path else page.path
+                right = target.exists() and (not page.path.is_relative_to(DOCS) or target.is_relative_to(DOCS))
+                if right and url.fragment and target.suffix == ".md":
+                    right = url.fragment in Page(target).anchors
+            if not right:
+                broken.append(f"{page.name} -> {link}")
+    assert broken == []
+
+
+def test_named_files_exist() -> None:
+    named = {(page.name, name) for page in PAGES for code in page.inline_code for name in PATH.findall(code)}
+    files = [(page, name) for page, name in sorted(named) if "..." not in name]
+    assert [(page, name) for page, name in files if not list(ROOT.glob(name.rstrip("/.")))] == []
+
+
+def test_commands_in_sentences_are_valid() -> None:
+    for page in PAGES:
+        for code in page.inline_code:
+            if code.startswith((*CHECKS,)) and "..." not in code:
+                assert check(code), f"{page.name}: {code}"

@@ -34,18 +34,11 @@ def test_exec(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        (["--wall", "0"], "--wall"),
-        (["--memory", "0"], "--memory"),
-        (["--workspace", ""], "--workspace"),
-        (["--backend", "chroot"], "chroot"),
-    ],
+    ("option", "value"), [("--wall", "0"), ("--memory", "0"), ("--workspace", ""), ("--backend", "chroot")]
 )
-def test_invalid_option_prints_one_line(tmp_path, options, word):
-    status, _, err = call(tmp_path, "sandbox", "exec", *options, "--", "true")
-    assert status == 2
-    assert word in one_line(err)
+def test_invalid_option_prints_one_line(tmp_path, option, value):
+    status, _, err = call(tmp_path, "sandbox", "exec", option, value, "--", "true")
+    assert (status, option in one_line(err) or value in err) == (2, True)
 
 
 def test_terminal_is_restored():

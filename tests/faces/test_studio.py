@@ -1,7 +1,6 @@
 """The graphs of LangGraph Studio without its server, which tests/long/test_studio_server.py starts."""
 
 import asyncio
-import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
-from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.errors import validated
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.studio import SERVED
@@ -29,20 +27,15 @@ def message(text: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-def test_langgraph_json_lists_every_environment() -> None:
-    config = json.loads((ROOT / "langgraph.json").read_text())
-    assert {name: graph["path"] for name, graph in config["graphs"].items()} == {
-        name: f"langgraph_reflexion.studio:{name}" for name in ENVIRONMENTS
-    }
-
-
 @pytest.mark.parametrize("name", SERVED)
 async def test_form_settings_and_diagram(name: str) -> None:
     factory = SERVED[name]
+    written = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8").splitlines()
     for field, schema in factory.form.model_json_schema()["properties"].items():
-        assert schema["description"], field
         assert schema["type"] in ("string", "integer", "boolean", "array"), field
         assert set(schema["langgraph_nodes"]) <= NODES, field
+        [row] = [line for line in written if line.startswith(f"| `{field}` |") and line.count("|") == 5]
+        assert row.endswith(f"| {', '.join(schema['langgraph_nodes'])} | {schema['description']} |")
     async with factory.graph(factory.form()) as graph:
         form, drawing = graph.get_input_jsonschema(), graph.get_graph().nodes
     assert all(field["description"] for field in form["properties"].values())
@@ -124,25 +117,17 @@ async def test_invalid_setting_ends_the_run(settings: dict[str, Any], word: str)
 
 
 @pytest.mark.parametrize(
-    ("name", "form", "instruction"),
+    ("name", "field", "text", "answer"),
     [
-        (
-            "hotpotqa",
-            {"question": "Which river runs through  Frosegarth?", "answer": "the Nobody"},
-            "Question: Which river runs through Frosegarth?",
-        ),
-        (
-            "fever",
-            {"claim": "Ebbasund lies on the river Nile.", "answer": "REFUTES"},
-            "Claim: Ebbasund lies on the river Nile.",
-        ),
+        ("hotpotqa", "question", "Which river runs through  Frosegarth?", "the Nobody"),
+        ("fever", "claim", "Ebbasund lies on the river Nile.", "REFUTES"),
     ],
 )
-async def test_text_of_the_users_becomes_the_task(name: str, form: dict[str, Any], instruction: str) -> None:
+async def test_text_of_the_users_becomes_the_task(name: str, field: str, text: str, answer: str) -> None:
     factory = SERVED[name]
     async with factory.graph(factory.form(max_trials=1)) as graph:
-        final = await graph.ainvoke(form)
-    assert final["task"]["instruction"] == instruction
+        final = await graph.ainvoke({field: text, "answer": answer})
+    assert final["task"]["instruction"] == f"{field.title()}: {' '.join(text.split())}"
     assert final["trials"][-1]["success"] is (name == "fever")
 
 
@@ -211,13 +196,3 @@ def test_unedited_prompt_is_the_actors_default() -> None:
     assert settings.prompts(base) is base
     edited = settings.model_copy(update={"act_prompt": "Write it."})
     assert edited.prompts(base).render("act") == "Write it."
-
-
-def test_the_docs_list_every_setting() -> None:
-    written = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8").splitlines()
-    fields = {
-        name: field for each in SERVED.values() for name, field in each.form.model_json_schema()["properties"].items()
-    }
-    for name, field in fields.items():
-        [row] = [line for line in written if line.startswith(f"| `{name}` |") and line.count("|") == 5]
-        assert row.endswith(f"| {', '.join(field['langgraph_nodes'])} | {field['description']} |")

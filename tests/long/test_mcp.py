@@ -105,6 +105,18 @@ def test_each_trial_has_a_process_of_its_own_which_ends_with_it(started):
     assert not any(map(alive, pids))
 
 
+def test_texts_of_the_servers_results_and_errors():
+    replies = ["write[a]", 'write[{"text": ""}]', "write[b, c]", "count[]", "show[]", "finish[yes]"]
+    assert observations(played(environment({"notes": LOCAL}), replies)) == [
+        "1 lines",
+        "Error executing tool write: a line is not empty",
+        "2 lines",
+        '{\n  "lines": 2\n}',
+        "[image: image/png]\n[audio: audio/wav]\n[the note: note://1] It is short.\n[note://2]\nSome\ntext.",
+        "The task is solved.",
+    ]
+
+
 def test_a_trial_that_pauses_goes_on_with_its_process(started):
     server, processes = started
     approval, config = Approval(actions=["finish"]), {"configurable": {"thread_id": "1"}}
