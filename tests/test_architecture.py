@@ -42,8 +42,7 @@ PROTOCOLS = {"envs", "envs.base", "envs.pool"}
 """The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
 
 HEAVY = re.compile(
-    r"(alfworld|bs4|ijson|langchain_community|langchain_openai|matplotlib|numpy|rapidfuzz|ray|scipy|spacy|Stemmer"
-    r"|textworld|wikipedia)\b"
+    r"(alfworld|ijson|langchain_community|langchain_openai|matplotlib|numpy|rapidfuzz|ray|scipy|Stemmer|textworld|wikipedia)\b"
 )
 """Packages that are imported inside the functions that use them."""
 

@@ -13,14 +13,17 @@ import re
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 import httpx
 
 from langgraph_reflexion import __version__
+from langgraph_reflexion.envs.hotpotqa.http import HttpClient
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
-from langgraph_reflexion.envs.http import HttpClient, parse_url
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 
+WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
+"""The URL of the English Wikipedia's API."""
 PAGE_CHARS = 20_000
 """The number of characters that are read of a page."""
 HOMEPAGE = "https://pypi.org/project/langgraph-reflexion/"
@@ -47,14 +50,16 @@ class MediaWiki:
     replays = False
 
     def __init__(self, url: str, contact: str | None = None, timeout: float = 20.0) -> None:
-        host = parse_url("api", url, "https://en.wikipedia.org/w/api.php").netloc.decode()
+        host = urlsplit(url).netloc
+        if not url.startswith(("http://", "https://")) or not host:
+            raise ConfigurationError(f"api is {url!r}: give a URL such as {WIKIPEDIA}")
         if contact is not None and not (contact.strip() and contact.isascii() and contact.isprintable()):
             raise ConfigurationError(f"contact is {contact!r}: give an e-mail or a web address, in ASCII")
         self.url = url
         about = f"{HOMEPAGE}; {contact}" if contact else HOMEPAGE
         agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
         blocked = "it blocks this client" + ("" if contact else "; set contact= to your address")
-        self.http = HttpClient(host, timeout, hints={403: blocked}, headers={"User-Agent": agent})
+        self.http = HttpClient(host, timeout, {"User-Agent": agent}, blocked)
         package = _private_copy()
         package._wiki_request = self._request  # type: ignore[attr-defined]
         # Without a parser, the package warns on every disambiguation page.
@@ -124,13 +129,6 @@ class MediaWiki:
             if any("pageprops" in page for page in pages.values()):
                 query["redirects"] = [{"from": params["titles"], "to": followed[-1]["to"]}]
         return answer
-
-
-def api_address(language: str) -> str:
-    """Return the URL of the API of Wikipedia in a language, or raise a `ConfigurationError`."""
-    if not re.fullmatch(r"[a-z]+(-[a-z]+)*", language):
-        raise ConfigurationError(f"language is {language!r}: give the code of a Wikipedia, such as en or simple")
-    return f"https://{language}.wikipedia.org/w/api.php"
 
 
 def _text(value: object) -> str:

@@ -3,20 +3,19 @@
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.actions import normalize_action
-from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task
+from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import normalize
 from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
-from langgraph_reflexion.envs.hotpotqa.mediawiki import MediaWiki, api_address
-from langgraph_reflexion.envs.hotpotqa.memory_map import make_map
+from langgraph_reflexion.envs.hotpotqa.mediawiki import WIKIPEDIA, MediaWiki
 from langgraph_reflexion.envs.hotpotqa.pages import Page, Pages
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_pages, task_data
 from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
@@ -37,8 +36,7 @@ class WikiEnvironment(Environment):
         seed: The seed of the generated tasks and pages.
         corpus: A file of pages for `corpus` instead of those that came with the questions: JSON Lines with a `title`,
             and a `text` or a list of `sentences`.
-        language: The language of the live Wikipedia.
-        api: The URL of another wiki's API; takes precedence over `language`.
+        api: The URL of the live wiki's API; the English Wikipedia's by default.
         contact: An e-mail or web address for the user agent. Wikimedia asks for one, and may block clients without.
         timeout: Seconds after which a request fails: without data, and for a whole response.
 
@@ -55,8 +53,7 @@ class WikiEnvironment(Environment):
         path: str | os.PathLike[str] | None = None,
         seed: int = 0,
         corpus: str | os.PathLike[str] | None = None,
-        language: str = "en",
-        api: str | None = None,
+        api: str = WIKIPEDIA,
         contact: str | None = None,
         timeout: float = 20.0,
     ) -> None:
@@ -75,7 +72,7 @@ class WikiEnvironment(Environment):
         self._lock = threading.RLock()
         self._wiki: Pages | None = None
         if pages != "corpus":
-            wiki = MediaWiki(api or api_address(language), contact, timeout)
+            wiki = MediaWiki(api, contact, timeout)
             self._wiki = wiki if pages == "wikipedia" else LangChainPages(wiki)
 
     @abstractmethod
@@ -124,11 +121,6 @@ class WikiEnvironment(Environment):
         if one["name"] == other["name"] == "finish":
             return normalize(str(one["args"].get("answer"))) == normalize(str(other["args"].get("answer")))
         return super().equivalent(one, other)
-
-    def memory_map(
-        self, task: Task, opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]
-    ) -> MemoryMap:
-        return make_map(steps, known)
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with the blanks and the full stop that models add."""

@@ -1,9 +1,9 @@
 """WebShop's actions: search for products, click through their pages, choose options, and buy one."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
-from langgraph_reflexion.envs.webshop.pages import RENDERINGS, Page, Rendering
+from langgraph_reflexion.envs.webshop.pages import Page, render, shown
 from langgraph_reflexion.envs.webshop.shop import Shop
 from langgraph_reflexion.envs.webshop.state import State, clean_query, clickable, clicked, find
 
@@ -21,33 +21,21 @@ class WebShopEpisode(Episode):
 
     Args:
         shop: The source of pages.
-        rendering: The rendering of pages.
         strict: Whether to be as strict as ReAct and Reflexion: names have to match exactly, further pages of results
             are out of reach, and impossible actions are not explained.
-        state: The shopper's state; default the first page.
-        reward: The reward of the purchase, if there was one.
     """
 
-    def __init__(
-        self,
-        shop: Shop,
-        rendering: Rendering = RENDERINGS["bracketed"],
-        strict: bool = False,
-        state: State | None = None,
-        reward: float | None = None,
-    ) -> None:
+    def __init__(self, shop: Shop, strict: bool = False) -> None:
         self._shop = shop
-        self._rendering = rendering
         self._strict = strict
-        self.state = state or State()
-        self._reward = reward
-        self._page: Page | None = None
-        self.observation = rendering.page(self._open()) if state is None else ""
+        self.state = State()
+        self._page = shop.page(self.state)
+        self.observation = render(self._page)
 
     def step(self, action: Action) -> StepResult:
         over = self.state.page == "done"
         observation = OVER if over else super().step(action).observation
-        return StepResult(observation, self._reward or 0.0, terminated=self.state.page == "done")
+        return StepResult(observation, self._page.reward or 0.0, terminated=self.state.page == "done")
 
     @action("search[{query}]")
     def search(self, query: Annotated[str, "words that describe the product"]) -> str:
@@ -57,45 +45,30 @@ class WebShopEpisode(Episode):
         cleaned = clean_query(query)
         if not cleaned:
             return self._refused("search needs words to look for")
-        return self._rendering.page(self._go(State("results", cleaned)))
+        return render(self._go(State("results", cleaned)))
 
     @action("click[{element}]")
     def click(
         self, element: Annotated[str, "what to click, as it is written on the page: a button, a product, an option"]
     ) -> str:
         """Click a button, the code of a product, or the value of an option on this page."""
-        found = find(self._open().nodes, self.state, element, exact=self._strict)
+        found = find(self._page.nodes, self.state, element, exact=self._strict)
         if found is None or (self._strict and self.state.page == "results" and found.text in ("Next >", "< Prev")):
             return self._refused(f"there is no {' '.join(element.split())!r:.200} to click on this page")
         page = self._go(clicked(self.state, found))
-        if found.kind == "option" and self._rendering.chosen:
-            return self._rendering.chosen(found.text)
-        return self._rendering.page(page)
+        return f"You have clicked {found.text}." if found.kind == "option" else render(page)
 
     def invalid(self, why: str) -> str:
         return INVALID if self._strict else super().invalid(why)
 
-    def snapshot(self) -> dict[str, Any] | None:
-        """Return the state and the reward; None if replaying the actions gives the same pages."""
-        if self._shop.replays:
-            return None
-        return {"state": self.state.to_json(), "reward": self._reward}
-
     def _go(self, state: State) -> Page:
-        """Go to the page of a state, or stay if it cannot be fetched."""
-        page = self._shop.page(state)
-        self.state, self._page, self._reward = state, page, page.reward
-        return page
-
-    def _open(self) -> Page:
-        if self._page is None:
-            self._page = self._shop.page(self.state)
+        self.state, self._page = state, self._shop.page(state)
         return self._page
 
     def _refused(self, why: str) -> str:
         if self._strict:
             return INVALID
-        nodes = clickable(self._rendering.shown(self._open()))
+        nodes = clickable(shown(self._page))
         elements = [f"[{node.text}]" for node in nodes[:MAX_LISTED]] + ["..."] * (len(nodes) > MAX_LISTED)
         possible = f"You can click {', '.join(elements)}" if nodes else "You can search: search[{query}]"
         return f"Invalid action: {why}. {possible}."

@@ -1,6 +1,6 @@
-"""The shop's pages as lists of nodes, with the texts of the original, and their renderings for a model."""
+"""The shop's pages as lists of nodes, with the texts of the original, and their rendering for a model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
@@ -77,19 +77,11 @@ def done_page(reward: float) -> Page:
     return Page("done", tuple(nodes), reward)
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """A way to render pages, and the nodes that it shows; without `chosen`, a choice shows the page again."""
-
-    page: Callable[[Page], str]
-    shown: Callable[[Page], Sequence[Node]]
-    chosen: Callable[[str], str] | None = None
-
-
-def _bracketed(page: Page) -> str:
+def render(page: Page) -> str:
+    """Return a page as ReAct and Reflexion show it, with what can be clicked in brackets."""
     if page.name == "done":
         return f"{SCORE}: {page.reward}"
-    return "".join(map(_in_brackets, _of_interest(page)))
+    return "".join(map(_in_brackets, shown(page)))
 
 
 def _in_brackets(node: Node) -> str:
@@ -98,19 +90,12 @@ def _in_brackets(node: Node) -> str:
     return f"\n[{node.text}] " if node.kind in ("button", "product") else f"\n{node.text} "
 
 
-def _of_interest(page: Page) -> Sequence[Node]:
+def shown(page: Page) -> Sequence[Node]:
     """Return all nodes except the instruction, which the first page shows, and products after the first few."""
     if page.name == "search":
         return page.nodes
     products = accumulate(node.kind == "product" for node in page.nodes)
     return [node for node, count in zip(page.nodes, products, strict=True) if count <= PRODUCTS_SHOWN][2:]
-
-
-RENDERINGS = {
-    "bracketed": Rendering(_bracketed, _of_interest, lambda value: f"You have clicked {value}."),
-    "text": Rendering(lambda page: " [SEP] ".join(node.text.strip() for node in page.nodes), lambda page: page.nodes),
-}
-"""The renderings, the default first: that of ReAct and Reflexion, and that of WebShop's text mode."""
 
 
 def _page(name: PageName, nodes: Sequence[Node]) -> Page:

@@ -4,19 +4,14 @@ reward = type * (attributes found + options found + price within the budget) / (
 """
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
-from langgraph_reflexion.errors import EnvironmentUnavailable
 
 ALIKE = 85
 """Score of 100 above which two texts count as the same."""
-SPACY_MODELS = ("en_core_web_lg", "en_core_web_sm")
-"""The spaCy models of the original, the better one first."""
 
 # The colours and patterns of the original, in its order: the first one found in a value represents it.
 _COLOURS = (
@@ -56,41 +51,15 @@ class Reward(NamedTuple):
 def rule_nouns(name: str) -> list[str]:
     """Return the words of two letters or more that are not function words.
 
-    On the original's own test cases the result is on the same side of every threshold as spaCy's.
+    The original asks spaCy. On its own test cases the result is on the same side of every threshold.
     """
     words = re.findall(r"[a-z0-9.'-]+", name.lower())
     return [word for word in words if len(re.findall(r"[a-z]", word)) >= 2 and word not in _NO_NOUNS]
 
 
-@cache
-def spacy_nouns() -> Callable[[str], list[str]]:
-    """Return the function that returns a title's nouns with spaCy, as in the original.
-
-    Raises:
-        EnvironmentUnavailable: spaCy or its model is not installed.
-    """
-    model = next(filter(find_spec, SPACY_MODELS), None)
-    if model is None:
-        raise EnvironmentUnavailable(
-            f"exact_types needs spaCy and its model: pip install spacy; python -m spacy download {SPACY_MODELS[0]}"
-        )
-    # A model comes with spaCy, which takes seconds to import.
-    import spacy
-
-    read = spacy.load(model)
-    return lambda name: [word.text.lower() for word in read(name) if word.pos_ in ("NOUN", "PROPN")]
-
-
-def reward(
-    bought: Product,
-    price: float,
-    chosen: Sequence[str],
-    wanted: Product,
-    goal: Goal,
-    nouns: Callable[[str], list[str]] = rule_nouns,
-) -> Reward:
+def reward(bought: Product, price: float, chosen: Sequence[str], wanted: Product, goal: Goal) -> Reward:
     """Return the reward of a purchase."""
-    kind = match_type(bought, wanted, nouns)
+    kind = match_type(bought, wanted)
     attributes, options = match_attributes(bought, goal.attributes), match_options(chosen, goal.options)
     within = goal.price_upper > 0 and price <= goal.price_upper
     asked = len(goal.attributes) + len(goal.options) + 1
@@ -103,20 +72,20 @@ def reward(
     )
 
 
-def match_type(bought: Product, wanted: Product, nouns: Callable[[str], list[str]] = rule_nouns) -> float:
+def match_type(bought: Product, wanted: Product) -> float:
     """Return how well the types of two products match: 1, 0.5, 0.1 or 0."""
-    title = shared_nouns(bought.title, wanted.title, nouns)
+    title = shared_nouns(bought.title, wanted.title)
     if title < 0.1:
         return 0.1 if title else 0.0
     category = len(_categories(bought) & _categories(wanted)) >= 2
     return 1.0 if bought.query == wanted.query or category or title > 0.2 else 0.5
 
 
-def shared_nouns(bought: str, wanted: str, nouns: Callable[[str], list[str]]) -> float:
+def shared_nouns(bought: str, wanted: str) -> float:
     """Return the share of the wanted title's nouns in the bought title; 0.2 if it has none."""
     # A repeated noun counts twice in the denominator, but once in the numerator, as in the original.
-    desired = nouns(wanted)
-    return len(set(nouns(bought)) & set(desired)) / len(desired) if desired else 0.2
+    desired = rule_nouns(wanted)
+    return len(set(rule_nouns(bought)) & set(desired)) / len(desired) if desired else 0.2
 
 
 def match_attributes(bought: Product, attributes: Sequence[str]) -> int:

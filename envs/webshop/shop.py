@@ -1,43 +1,26 @@
-"""Shops: the pages of one goal by state. The local shop serves them from a store."""
+"""The shop of one goal: its pages by state, from a store."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from langgraph_reflexion.envs.webshop import pages
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.pages import PER_PAGE, Page
 from langgraph_reflexion.envs.webshop.products import Product
-from langgraph_reflexion.envs.webshop.reward import Reward, reward, rule_nouns
+from langgraph_reflexion.envs.webshop.reward import Reward, reward
 from langgraph_reflexion.envs.webshop.state import State
 from langgraph_reflexion.envs.webshop.store import Store
 
 
-class Shop(Protocol):
-    """A source of the pages of one goal."""
-
-    replays: bool
-    """Whether pages never change, so that an episode can be rebuilt from its actions."""
-
-    def page(self, state: State) -> Page:
-        """Return the page of a state.
-
-        Raises:
-            EnvironmentFault: The page cannot be fetched.
-        """
-
-
 @dataclass(frozen=True)
-class LocalShop:
+class Shop:
     """The pages of one goal, from a store. The seed is that of prices given as a range."""
 
     store: Store
     goal: Goal
     seed: int = 0
-    nouns: Callable[[str], list[str]] = rule_nouns
-    replays = True
 
     def page(self, state: State) -> Page:
+        """Return the page of a state."""
         instruction = self.goal.instruction
         if state.page == "search":
             return pages.search_page(instruction)
@@ -56,7 +39,7 @@ class LocalShop:
         """Return the reward of buying the open product."""
         bought, wanted = self._product(state.asin), self._product(self.goal.asin)
         chosen = [value for _, value in state.options]
-        return reward(bought, bought.price(self.seed), chosen, wanted, self.goal, self.nouns)
+        return reward(bought, bought.price(self.seed), chosen, wanted, self.goal)
 
     @property
     def answer(self) -> str:

@@ -1,13 +1,12 @@
 """The shopper's state, and the states that searches and clicks lead to."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from langgraph_reflexion.envs.webshop.pages import AFTER, BACK, BEFORE, BUY, SEARCH, Node, PageName
 
 LONGEST_QUERY = 1_000
-"""Maximum length in characters; longer queries are truncated to fit into a URL."""
+"""Maximum length in characters; longer queries are truncated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +19,6 @@ class State:
     asin: str = ""
     options: tuple[tuple[str, str], ...] = ()
     subpage: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"options": dict(self.options)}
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> "State":
-        return cls(**{**content, "options": tuple(content["options"].items())})
 
 
 def clean_query(query: str) -> str:

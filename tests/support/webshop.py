@@ -1,28 +1,11 @@
-"""A generated catalogue and its server, and small files in the official format with the defects of real ones."""
+"""A generated catalogue, and small files in the official format with the defects of real ones."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 from langgraph_reflexion.envs.webshop.catalogue import generate
-from langgraph_reflexion.envs.webshop.store import Store
-from tests.support.webshop_server import WebShopServer
 
 CATALOGUE = generate(0)
-
-
-@contextmanager
-def catalogue_server() -> Iterator[WebShopServer]:
-    """Serve the generated catalogue."""
-    with WebShopServer(_store(), CATALOGUE.goals) as server:
-        yield server
-
-
-@cache
-def _store() -> Store:
-    return Store.in_memory(CATALOGUE.products, CATALOGUE.attributes)
 
 
 def product(asin, name, pricing="$10.99", options=None, **other):

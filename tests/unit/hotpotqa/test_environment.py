@@ -111,7 +111,6 @@ def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
     [
         ({"pages": "web"}, "pages='web': choose one of corpus, wikipedia, langchain"),
         ({"pages": "wikipedia", "corpus": "x"}, "corpus= goes with pages='corpus'"),
-        ({"pages": "wikipedia", "language": "En/"}, "language is 'En/': give the code"),
         ({"pages": "wikipedia", "contact": "me\nX: 1"}, "contact is .*: give an e-mail"),
     ],
 )

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.products import read_product
 from langgraph_reflexion.envs.webshop.reward import (
@@ -15,11 +14,8 @@ from langgraph_reflexion.envs.webshop.reward import (
     match_options,
     match_type,
     reward,
-    rule_nouns,
     shared_nouns,
-    spacy_nouns,
 )
-from langgraph_reflexion.errors import EnvironmentUnavailable
 from tests.support.webshop import STICK
 
 BARE = read_product({**STICK, "full_description": "", "small_description": []}, [])
@@ -69,7 +65,7 @@ def test_a_query_or_two_categories_in_common_make_up_for_some_nouns(query, categ
     ],
 )
 def test_shares_of_nouns_are_on_the_same_side_of_every_threshold_as_in_the_original(bought, wanted, share, factor):
-    assert shared_nouns(bought, wanted, rule_nouns) == pytest.approx(share, abs=1e-3)
+    assert shared_nouns(bought, wanted) == pytest.approx(share, abs=1e-3)
     assert match_type(a(bought, "query 2", "x"), a(wanted)) == factor
 
 
@@ -152,14 +148,3 @@ def test_the_parts_are_measured_by_name():
     result = reward(a(attributes=("soap",)), 50, ["grey"], a(), goal(["soap"], ["grey", "large"]))
     assert result._asdict() == {"reward": 0.5, "type": 1.0, "attributes": 1.0, "options": 0.5, "price": 0.0}
     assert reward(a(), 5, [], a(), goal(["soap"])).options == 1.0
-
-
-def test_exact_types_use_spacy():
-    try:
-        nouns = spacy_nouns()
-    except EnvironmentUnavailable:
-        with pytest.raises(EnvironmentUnavailable, match="en_core_web_lg"):
-            WebShop(exact_types=True)
-    else:
-        assert "shoe" in nouns("A running shoe")
-        assert WebShop(exact_types=True).tasks(limit=1)

@@ -7,7 +7,7 @@ from langgraph_reflexion.demo.persona import slips_at
 from langgraph_reflexion.demo.prompt import Advice, Prompt, sentences_of
 from langgraph_reflexion.demo.reply import Act
 from langgraph_reflexion.demo.webshop.act import SLIPS, Buyer, queries_in
-from langgraph_reflexion.demo.webshop.world import Errand, Offer, Shop, in_brackets, read_errand, read_shop
+from langgraph_reflexion.demo.webshop.world import Errand, Offer, Shop, read_errand, read_shop
 
 VAGUE = 0.2
 """Probability of a useless reflection."""
@@ -15,7 +15,7 @@ VAGUE = 0.2
 
 def recognises(prompt: Prompt) -> bool:
     """Return whether a prompt is about a shop."""
-    return re.search(r"^Instruction:", in_brackets(prompt.opening), re.MULTILINE) is not None
+    return re.search(r"^Instruction:", prompt.opening, re.MULTILINE) is not None
 
 
 def act(prompt: Prompt, rng: Random) -> Act:
@@ -26,7 +26,7 @@ def act(prompt: Prompt, rng: Random) -> Act:
 
 
 def _errand(prompt: Prompt) -> Errand:
-    return read_errand(in_brackets(prompt.opening))
+    return read_errand(prompt.opening)
 
 
 def reflect(prompt: Prompt, rng: Random) -> str:

@@ -50,8 +50,6 @@ def read_errand(opening: str) -> Errand:
 PAGES = ("Description", "Features")
 """The pages that describe a product."""
 
-_SEPARATOR = " [SEP] "
-_BUTTONS = {"Search", "Back to Search", "< Prev", "Next >", *PAGES, "Reviews", "Attributes", "Buy Now"}
 _CALL = re.compile(r"(?P<name>search|click)(?:\[(?P<text>.*)\]|\s(?P<plain>.*))", re.DOTALL)
 _SHOWN = re.compile(r"^\[(?P<code>\w{6,})\] ?\n(?P<title>[^\n]+?) ?\n\$(?P<price>[\d.,]+)", re.MULTILINE)
 _ROW = re.compile(r"^[^\[\]\n]+? (?P<values>(?:\[\[?[^\[\]\n]*\]?\])+) ?$", re.MULTILINE)
@@ -109,27 +107,11 @@ def read_shop(prompt: Prompt) -> Shop:
     return shop
 
 
-def in_brackets(page: str) -> str:
-    """Return a page with its buttons in brackets; WebShop's text mode separates pieces instead."""
-    if _SEPARATOR not in page:
-        return page
-    pieces = page.split(_SEPARATOR)
-    if "Back to Search" in pieces:
-        pieces = pieces[pieces.index("Back to Search") :]
-    priced = next((at for at, piece in enumerate(pieces) if piece.startswith("Price: ")), 0)
-    if priced:
-        # What stands between the buttons and the title are names and values of options, not distinguished.
-        before, options = pieces[:2], pieces[2 : priced - 1]
-        pieces = [*before, "options " + "".join(f"[{each}]" for each in options), *pieces[priced - 1 :]]
-    codes = {at for at in range(len(pieces) - 2) if pieces[at + 2].startswith("$")}
-    return "\n".join(f"[{each}]" if at in codes or each in _BUTTONS else each for at, each in enumerate(pieces))
-
-
 def _read_turn(shop: Shop, turn: Turn) -> None:
     call = _CALL.fullmatch(turn.action.strip())
     if not call or turn.observation.startswith("Invalid action"):
         return
-    said, seen = (call["text"] or call["plain"] or "").strip(), in_brackets(turn.observation)
+    said, seen = (call["text"] or call["plain"] or "").strip(), turn.observation
     if call["name"] == "search":
         shop.queries.append(said)
     elif said == "Buy Now" and shop.open:

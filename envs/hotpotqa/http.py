@@ -17,47 +17,36 @@ MAX_CONCURRENT = 3
 """The number of requests to a server that are open at once."""
 
 
-class StatusFault(EnvironmentFault):
-    """The server responded with a status other than 200."""
-
-    def __init__(self, message: str, *, status: int, retry_after: float | None) -> None:
-        super().__init__(message, transient=status in (408, 429) or status >= 500, retry_after=retry_after)
-        self.status = status
-
-
 class HttpClient:
     """A client of one server. It sends each request once; retries are the caller's.
 
     Args:
         server: The server's name in error messages.
         timeout: Seconds after which a request fails: without data, and for a whole response.
-        hints: What to do about a status, by status; appended to its error message.
         headers: The headers of every request.
+        forbidden: What to do about the status 403.
 
     Raises:
         ConfigurationError: the timeout is not a positive number.
     """
 
-    def __init__(
-        self, server: str, timeout: float, *, hints: Mapping[int, str], headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, server: str, timeout: float, headers: Mapping[str, str], forbidden: str) -> None:
         if not isinstance(timeout, int | float) or not timeout > 0:
             raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
         self.server = server
         self._timeout = timeout
-        self._hints = hints
         self._headers = headers
+        self._forbidden = forbidden
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
         # Wikimedia asks for sequential requests; a few at once keep one slow response from delaying all tasks.
         self._slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
-    def get(self, url: str, params: Mapping[str, Any] | None = None) -> bytes:
+    def get(self, url: str, params: Mapping[str, Any]) -> bytes:
         """Send a GET request and return the body of the response.
 
         Raises:
-            StatusFault: the status is not 200.
-            EnvironmentFault: there is no response, or it is incomplete, too slow or too large.
+            EnvironmentFault: there is no response, its status is not 200, or it is incomplete, too slow or too large.
         """
         try:
             with self._slots:
@@ -80,7 +69,7 @@ class HttpClient:
         """Raise an `EnvironmentFault` whose message begins with the server's name."""
         raise EnvironmentFault(f"{self.server} {message}", transient=transient) from cause
 
-    def _get(self, url: str, params: Mapping[str, Any] | None) -> bytes:
+    def _get(self, url: str, params: Mapping[str, Any]) -> bytes:
         begin, body = time.monotonic(), bytearray()
         with self._connected().stream("GET", url, params=params) as response:
             # httpx limits the time between two chunks only.
@@ -91,18 +80,18 @@ class HttpClient:
                 if len(body) > MAX_BYTES:
                     self.fail(f"sent more than {MAX_BYTES:,} bytes", transient=False)
         if response.status_code != 200:
-            raise self._status_fault(response)
+            raise self._fault(response)
         return bytes(body)
 
-    def _status_fault(self, response: httpx.Response) -> StatusFault:
+    def _fault(self, response: httpx.Response) -> EnvironmentFault:
         status, wait = response.status_code, parse_retry_after(response.headers.get("Retry-After"))
         path = response.request.url.raw_path.partition(b"?")[0].decode()
         message = f"{self.server} responded {status} ({response.reason_phrase.lower() or 'no reason'}) to {path:.200}"
-        if status in self._hints:
-            message += f": {self._hints[status]}"
+        if status == 403:
+            message += f": {self._forbidden}"
         if wait is not None:
             message += f"; Retry-After {wait:.0f} s"
-        return StatusFault(message, status=status, retry_after=wait)
+        return EnvironmentFault(message, transient=status in (408, 429) or status >= 500, retry_after=wait)
 
     def _connected(self) -> httpx.Client:
         with self._lock:
@@ -110,18 +99,3 @@ class HttpClient:
                 self._client = httpx.Client(timeout=self._timeout, follow_redirects=True, headers=self._headers)
                 weakref.finalize(self, self._client.close)
             return self._client
-
-
-def parse_url(option: str, value: str, example: str) -> httpx.URL:
-    """Parse the http or https URL of a server.
-
-    Raises:
-        ConfigurationError: this is none; the message has the option's name and the example.
-    """
-    try:
-        url = httpx.URL(value)
-    except (httpx.InvalidURL, TypeError):
-        url = httpx.URL("")
-    if url.scheme not in ("http", "https") or not url.host:
-        raise ConfigurationError(f"{option} is {value!r}: give a URL such as {example}")
-    return url
