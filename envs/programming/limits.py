@@ -8,9 +8,6 @@ CANDIDATE = Limits(wall=120, cpu=20, memory=1024 * MB, result=MB)
 else the machine does, and are twice the original code's ten seconds, which a logged solution (HumanEval/129) nearly
 needs. A candidate that only waits is ended after two minutes."""
 
-ROOM = 16 * MB
-"""Bytes of the answers of a canonical solution."""
-
 COMPILER = Limits(wall=60, cpu=120, memory=4096 * MB, processes=256, descriptors=1024, disk=512 * MB)
 """The limits of compiling a candidate."""
 

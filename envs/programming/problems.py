@@ -17,13 +17,12 @@ class Case:
     """The call with literal arguments: `running_total([1, 2])`, `running_total(vec![1, 2])`. In compiled languages,
     any expression."""
     expected: str
-    """A literal: `[1, 3]`, `vec![1, 3]`; JSON for languages other than Python and Rust. Empty if it is what the
-    canonical solution returns."""
+    """A literal: `[1, 3]`, `vec![1, 3]`; JSON for languages other than Python and Rust."""
     comparison: str = "=="
     """How the value, on the left, compares with it: Python's comparison operators, `truth` (compare Python's `bool`
-    of the value), `close` (within `atol`), or one of EvalPlus's rules."""
+    of the value), or `close` (within `atol`)."""
     atol: float = 0.0
-    """The absolute tolerance of `close`, and of floats in EvalPlus's rules."""
+    """The absolute tolerance of `close`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Problem:
 
     id: str
     source: str
-    """One of `humaneval`, `mbpp`, `multipl-e`, `humaneval+`, `mbpp+`, `leetcode` or `own`."""
+    """One of `humaneval`, `mbpp`, `multipl-e`, `leetcode` or `own`."""
     language: str
     """One of `languages.LANGUAGES`, such as `python` or `rust`."""
     prompt: str

@@ -2,11 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from langgraph_reflexion.envs.base import TestOutcome
-from langgraph_reflexion.envs.programming import evalplus
-from langgraph_reflexion.envs.programming.limits import ROOM
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.python_runs import PythonRuns
 from langgraph_reflexion.envs.programming.python_source import (
@@ -33,12 +30,15 @@ class PythonGrader:
         """Return the first failure of the hidden tests, perhaps without words; None if all pass."""
         calls = [call_of(case.call) for case in problem.cases]
         if calls:
-            right = self._expected(problem)
-            room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
+            right = [literal_of(case.expected) for case in problem.cases]
+            room = 2 * sum(len(json.dumps(encode(each))) for each in right)
             answers = self._runs.answers(code, problem.entry_point, calls, room=room)
-            for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
-                if (why := _wrong(case, answer, expected, list(args))) is not None:
-                    return f"{case.call}: {why}"
+            for case, answer, expected in zip(problem.cases, answers, right, strict=True):
+                if not answer.returned:
+                    return f"{case.call}: {answer.error}"
+                if not holds(answer.value, case.comparison, expected, case.atol):
+                    wanted = shown(expected) if case.comparison in ("==", "close") else case.comparison
+                    return f"{case.call}: it returned {shown(answer.value)}, expected {wanted}"
         if problem.test:
             call_check = not problem.self_calling
             done = self._runs.checks(code, problem.entry_point, problem.setup, problem.test, call_check=call_check)
@@ -81,21 +81,6 @@ class PythonGrader:
         error = "" if passed or done.why.startswith("AssertionError") else done.why
         return TestOutcome(test, passed, output=done.last, error=error)
 
-    def _expected(self, problem: Problem) -> list[Answer]:
-        """Return the expected answers, if necessary by running the canonical solution."""
-        if all(case.expected for case in problem.cases):
-            return [Answer(value=literal_of(case.expected), returned=True) for case in problem.cases]
-        if problem.canonical is None:
-            raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
-        calls = [call_of(case.call) for case in problem.cases]
-        right = self._runs.answers(problem.canonical, problem.entry_point, calls, room=ROOM)
-        for case, answer in zip(problem.cases, right, strict=True):
-            if not answer.returned and not answer.odd:
-                raise ConfigurationError(
-                    f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
-                )
-        return right
-
 
 def _setup(problem: Problem) -> str:
     """Return the source that self-written tests have in addition to the candidate."""
@@ -105,21 +90,3 @@ def _setup(problem: Problem) -> str:
 def _read(test: str, entry_point: str) -> Case | None:
     tree = parse(test)
     return case_of(tree.body[0], [entry_point]) if tree is not None and len(tree.body) == 1 else None
-
-
-def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str | None:
-    """Return why an answer is wrong; None if it is right."""
-    if case.comparison in evalplus.RULES:
-        wanted = (
-            (expected.odd or expected.value is not None) if case.comparison.endswith("-something") else expected.value
-        )
-        if (answer.returned or answer.odd) and evalplus.holds(
-            case.comparison, answer.value, wanted, case.atol, args, odd=answer.odd
-        ):
-            return None
-    elif answer.returned and holds(answer.value, case.comparison, expected.value, case.atol):
-        return None
-    if not answer.returned:
-        return answer.error
-    wanted_text = shown(expected.value) if case.comparison in ("==", "evalplus", "close") else case.comparison
-    return f"it returned {shown(answer.value)}, expected {wanted_text}"

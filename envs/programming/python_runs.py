@@ -208,7 +208,7 @@ def _answer(line: bytes) -> Answer:
             case {"raised": [str(name), str(text), _]}:
                 return Answer(error=_exception_line(name, text))
             case {"odd": str(what)}:
-                return Answer(error=f"it returned a value that is not plain: {one_line(what)}", odd=True)
+                return Answer(error=f"it returned a value that is not plain: {one_line(what)}")
     except NotPlainError as error:
         return Answer(error=f"it returned a value that is not plain: {one_line(str(error))}")
     return Answer(error="its answer is malformed")

@@ -24,8 +24,6 @@ class Answer:
     returned: bool = False
     error: str = ""
     """What was raised, or ended the program, in one line; empty if it returned a plain value."""
-    odd: bool = False
-    """It returned a value that is not plain."""
 
 
 def shown(value: Any) -> str:
