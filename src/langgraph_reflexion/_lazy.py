@@ -1,13 +1,23 @@
 """Lazy imports: the names of a package that are imported when they are first used."""
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 
-def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package, by the full name of the module of each name."""
+def names_in_stub(file: str) -> dict[str, str]:
+    """Return the names that the stub (`.pyi`) of a module's file re-exports, with the modules that define them."""
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: module for module, name in re.findall(r"^from (\S+) import \w+ as (\w+)$", stub, re.MULTILINE)}
+
+
+def lazy_names(
+    package: str, module_of: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__all__`, `__getattr__` and `__dir__` of a package, by the full name of the module of each name."""
 
     def get(name: str) -> Any:
         if name not in module_of:
@@ -19,4 +29,4 @@ def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[st
     def names() -> list[str]:
         return sorted({*module_of, *vars(sys.modules[package]).keys() & {"__version__"}})
 
-    return get, names
+    return sorted(module_of), get, names

@@ -1,29 +1,21 @@
-import ast
+"""The public names of the package."""
+
 import importlib
 import inspect
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import langgraph_reflexion
-
-
-def typed_names():
-    """The names for type checkers, with their modules."""
-    tree = ast.parse(Path(langgraph_reflexion.__file__).read_text(encoding="utf-8"))
-    [block] = [node for node in tree.body if isinstance(node, ast.If)]
-    assert ast.unparse(block.test) == "TYPE_CHECKING"
-    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    return {alias.asname or alias.name: node.module for node in imports for alias in node.names}
+from langgraph_reflexion._lazy import names_in_stub
 
 
 def test_every_name_is_what_its_home_defines():
-    names, typed = langgraph_reflexion.__all__, typed_names()
-    assert (set(names), typed) == (set(typed), langgraph_reflexion._MODULE_OF)
-    assert names == sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
-    for name, module in typed.items():
+    names = langgraph_reflexion.__all__
+    stub = names_in_stub(langgraph_reflexion.__file__)
+    assert names == sorted(stub)
+    for name, module in stub.items():
         found = getattr(langgraph_reflexion, name)
         assert found is getattr(importlib.import_module(module), name)
         assert inspect.getdoc(found), name
