@@ -9,7 +9,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field
+
+from langgraph_reflexion.envs.sandbox.archive import Names
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, tool
 from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
@@ -19,16 +23,12 @@ from langgraph_reflexion.envs.sandbox.types import (
     Limits,
     Policy,
     Result,
+    Word,
     below,
-    collected_names,
-    command,
-    environment,
-    file_names,
-    to_bytes,
+    file_name,
     validate_binds,
-    word,
 )
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, one_of
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, checked, one_of
 
 _warned = threading.Event()
 
@@ -64,14 +64,15 @@ class Sandbox:
                 stacklevel=2,
             )
 
+    @checked
     def run(
         self,
-        argv: Sequence[str],
+        argv: Annotated[Sequence[Word], Field(min_length=1)],
         *,
-        files: Mapping[str, str | bytes] | None = None,
+        files: Mapping[Word, str | bytes] | None = None,
         stdin: str | bytes = b"",
-        collect: Sequence[str] = (),
-        cwd: Path | None = None,
+        collect: Sequence[Word] = (),
+        cwd: Path | str | None = None,
         limits: Limits | None = None,
         policy: Policy | None = None,
         inherit: bool = False,
@@ -103,13 +104,17 @@ class Sandbox:
             raise ConfigurationError(f"a run gets at most {MAX_FILES} files, in a fresh folder: give no cwd")
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
-        argv, names, env = command(argv), file_names(tuple(files or ())), environment(policy.env)
+        possible = Names()
+        names = [file_name(name, possible) for name in files or ()]
+        for name in collect:
+            if os.path.normpath(name or "/") != ".":  # the working directory itself may be collected
+                file_name(name, Names())
         seen = exposed_paths(network=policy.network)
-        path = env.get("PATH", seen.path)
+        path = policy.env.get("PATH", seen.path)
         binds = self._binds(policy)
         folder = None
         if cwd is not None:
-            folder = word(str(cwd), "cwd")
+            folder = str(cwd)
             visible = [*seen.paths, *(target for _, target, _ in binds)]
             if self.backend != HOST and not any(below(os.path.normpath(folder), place) for place in visible):
                 raise ConfigurationError(
@@ -118,9 +123,9 @@ class Sandbox:
         self.expect_program(argv[0], path)
         request = protocol.request(
             self.backend,
-            argv,
+            list(argv),
             asdict(limits),
-            env={**env, "PATH": path},
+            env={**policy.env, "PATH": path},
             exposed=list(seen.paths),
             binds=binds,
             guarded=_guarded(policy, binds),
@@ -128,14 +133,15 @@ class Sandbox:
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
             files=names,
-            collect=collected_names(collect),
+            collect=list(collect),
             network=policy.network,
             fork=policy.fork,
             inherit=inherit,
             tool=tool(self.backend),
         )
-        blobs = [to_bytes(content, name) for name, content in (files or {}).items()]
-        return carry_out(request, blobs, limits, stdin=to_bytes(stdin, "stdin"), result=result)
+        blobs = [content if isinstance(content, bytes) else content.encode() for content in (files or {}).values()]
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+        return carry_out(request, blobs, limits, stdin=given, result=result)
 
     def expect_program(self, program: str, path: str | None = None) -> None:
         """Expect a program on the sandbox's PATH, unless it is named by its path.

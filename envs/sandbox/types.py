@@ -4,11 +4,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
 
 from langgraph_reflexion.envs.sandbox.archive import Names
 from langgraph_reflexion.envs.sandbox.helper.launch import HOME, WORK
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, checked
 
 MB = 1 << 20
 MAX_FILES = 200
@@ -21,20 +23,25 @@ RESERVED = (
     *(WORK, HOME),
 )
 """Paths inside that belong to the sandbox itself."""
-_MAX_SECONDS = 10**9
 _MAX_WORD_BYTES = (1 << 17) - 1
-_BOUNDS = {
-    "memory": (4 * MB, 1 << 60),
-    "processes": (1, 1 << 30),
-    "descriptors": (16, 1 << 30),
-    "disk": (4096, 1 << 60),
-    "files": (16, 1 << 40),
-    "output": (1, 1 << 40),
-    "result": (0, 1 << 40),
-}
-"""Below the minimum no program starts, or 0 would mean no limit to the kernel; above the maximum it overflows."""
 
 
+def _word(given: str) -> str:
+    if "\0" in given:
+        raise ValueError("contains a NUL, which no program can receive")
+    if len(os.fsencode(given)) > _MAX_WORD_BYTES:
+        raise ValueError(f"has more than {_MAX_WORD_BYTES} bytes: use stdin or a file instead")
+    return given
+
+
+Word = Annotated[str, AfterValidator(_word)]
+"""A string that can be passed to a system call."""
+Seconds = Annotated[float, Field(gt=0, le=10**9)]
+
+# Below a limit's minimum no program starts, or 0 would mean no limit to the kernel; above its maximum it overflows.
+
+
+@checked
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Resource limits of a run. Exceeding one ends the run, or fails the system call, as each field says.
@@ -45,43 +52,30 @@ class Limits:
         ConfigurationError: a value is not a number, or is out of range.
     """
 
-    wall: float | None = 10.0
+    wall: Seconds | None = 10.0
     """Seconds from the moment the sandbox is ready; then the run is ended (`timeout`). None: no limit."""
-    cpu: float = 10.0
+    cpu: Seconds = 10.0
     """Seconds of CPU of all processes together; then the run is ended (`cpu`)."""
-    memory: int = 1024 * MB
+    memory: Annotated[int, Field(ge=4 * MB, le=1 << 60)] = 1024 * MB
     """Bytes of all processes together; then the run is ended (`memory`). A single process that asks for twice as
     much gets an error instead."""
-    processes: int = 64
+    processes: Annotated[int, Field(ge=1, le=1 << 30)] = 64
     """Processes and threads; starting another one fails."""
-    descriptors: int = 256
+    descriptors: Annotated[int, Field(ge=16, le=1 << 30)] = 256
     """Open files per process; opening another one fails."""
-    disk: int = 64 * MB
+    disk: Annotated[int, Field(ge=4096, le=1 << 60)] = 64 * MB
     """Bytes of all files written, and of the largest one; writing more fails. Shared memory has 64 MB of its own.
     With Landlock, and in writable binds, only the size of each file is limited."""
-    files: int = 10_000
+    files: Annotated[int, Field(ge=16, le=1 << 40)] = 10_000
     """Files created; then the run is ended (`files`). Not enforced with Landlock, nor in writable binds."""
-    output: int = 64 * 1024
+    output: Annotated[int, Field(ge=1, le=1 << 40)] = 64 * 1024
     """Bytes kept of standard output and of standard error, half from the beginning and half from the end. The run is
     ended (`output`) when it has written 256 times as much."""
-    result: int = MB
+    result: Annotated[int, Field(ge=0, le=1 << 40)] = MB
     """Bytes on the result descriptor, and 64 times as many of collected files; then the run is ended (`output`)."""
 
-    def __post_init__(self) -> None:
-        for name in ("wall", "cpu"):
-            seconds = getattr(self, name)
-            if name == "wall" and seconds is None:
-                continue
-            number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-            if not number or not 0 < seconds <= _MAX_SECONDS:
-                allowed = f"more than 0 and at most {_MAX_SECONDS}" + (", or None" if name == "wall" else "")
-                raise ConfigurationError(f"Limits({name}={seconds!r}): give seconds, {allowed}")
-        for name, (least, most) in _BOUNDS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-                raise ConfigurationError(f"Limits({name}={value!r}): give an integer from {least} to {most}")
 
-
+@checked
 @dataclass(frozen=True, slots=True)
 class Bind:
     """A folder or file of the host that is visible inside."""
@@ -97,6 +91,7 @@ class Bind:
     sockets, with which it could reach servers of the host that listen in a shared folder."""
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What a run may see and do."""
@@ -110,7 +105,7 @@ class Policy:
     """Host paths that are visible in addition to interpreters and compilers."""
     hidden: tuple[Path, ...] = ()
     """Host folders that are not visible, although the installation around them is."""
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[Annotated[Word, Field(pattern="^[^=]+$")], Word] = field(default_factory=dict)
     """Environment variables in addition to HOME, PATH, TMPDIR, USER and LANG. None are inherited from the agent."""
 
 
@@ -149,75 +144,8 @@ class Result:
         return self.stderr.decode(errors="replace")
 
 
-def to_bytes(content: str | bytes, what: str) -> bytes:
-    """Return the content of a file as bytes; `what` names it in the error."""
-    if isinstance(content, bytes):
-        return content
-    if not isinstance(content, str):
-        raise ConfigurationError(f"{what}: give text or bytes, not {type(content).__name__}")
-    try:
-        return content.encode()
-    except UnicodeEncodeError as error:
-        raise ConfigurationError(f"{what}: the text cannot be encoded as UTF-8: {error}") from None
-
-
-def word(value: object, what: str) -> str:
-    """Return a string that can be passed to a system call; raise ConfigurationError for any other value."""
-    if not isinstance(value, str):
-        raise ConfigurationError(f"{what}: give text, not {type(value).__name__} ({value!r:.60})")
-    try:
-        length = len(os.fsencode(value))
-    except UnicodeEncodeError:
-        raise ConfigurationError(f"{what}: {value!r:.60} cannot be encoded as UTF-8") from None
-    if "\0" in value:
-        raise ConfigurationError(f"{what}: {value!r:.60} contains a NUL, which no program can receive")
-    if length > _MAX_WORD_BYTES:
-        raise ConfigurationError(f"{what}: {length} bytes, at most {_MAX_WORD_BYTES}: use stdin or a file instead")
-    return value
-
-
-def words(values: Sequence[str], what: str) -> list[str]:
-    """Validate a list of strings."""
-    if isinstance(values, str | bytes):
-        raise ConfigurationError(f"{what}: give a list of words, not a single {type(values).__name__}")
-    return [word(value, what) for value in values]
-
-
-def command(argv: Sequence[str]) -> list[str]:
-    """Validate a program and its arguments."""
-    given = words(argv, "the command")
-    if not given or not given[0]:
-        raise ConfigurationError("the sandbox needs a command to run")
-    return given
-
-
-def environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Validate environment variables."""
-    for name, value in env.items():
-        word(name, "a variable's name")
-        if not name or "=" in name:
-            raise ConfigurationError(f"{name!r} is not a valid name of an environment variable")
-        word(value, f"the variable {name}")
-    return dict(env)
-
-
-def file_names(names: Sequence[str]) -> list[str]:
-    """Return the normalized names of a run's files."""
-    possible = Names()
-    return [_file_name(name, possible) for name in names]
-
-
-def collected_names(names: Sequence[str]) -> list[str]:
-    """Return the names of files or folders to collect; the working directory itself may be one."""
-    given = words(names, "collect")
-    for name in given:
-        if os.path.normpath(name or "/") != ".":
-            _file_name(name, Names())
-    return given
-
-
-def _file_name(name: str, possible: Names) -> str:
-    given = word(name, "the name of a file")
+def file_name(given: str, possible: Names) -> str:
+    """Return the normalized name of a run's file, unless it cannot exist beside the `possible` ones."""
     # "a/../b" is not normalized, since "a" may be a link; and "" would become ".".
     normal = given if not given or ".." in given.split("/") or given[0] == "/" else os.path.normpath(given)
     if wrong := possible.add(normal):
@@ -228,8 +156,6 @@ def _file_name(name: str, possible: Names) -> str:
 def validate_binds(binds: Sequence[tuple[str, str, bool]]) -> None:
     """Refuse binds that hide the sandbox's own paths, or that a link made by an earlier run would redirect."""
     for source, target, _ in binds:
-        word(source, "a bind")
-        word(target, "a bind")
         if not os.path.exists(source):
             raise ConfigurationError(f"cannot bind {source}: it does not exist")
         if any(below(target, each) or below(each, target) for each in RESERVED):
