@@ -1,7 +1,7 @@
 """Runs a wrapped agent: one call of it is one trial."""
 
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -36,11 +36,28 @@ from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.sync import drive, run_blocking
 from langgraph_reflexion.tracing import ambient, with_trial
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
+
+
+Waiting = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
+"""How a call waits: `awaiting` in its event loop, or `blocked` in synchronous code."""
+
+
+async def awaiting(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Wait for a coroutine in this event loop."""
+    return await coroutine
+
+
+async def blocked(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Wait for a coroutine on the background loop.
+
+    The agent itself runs in the caller's thread, which its checkpointer may need, and is driven without a loop.
+    """
+    return run_blocking(coroutine)
 
 
 @dataclass
@@ -55,48 +72,30 @@ class RunAgent:
     budgets: Budgets
     prices: Mapping[str, Price]
 
-    async def __call__(self, state: AgentState, config: RunnableConfig) -> Update:
+    async def __call__(self, state: AgentState, config: RunnableConfig, wait: Waiting) -> Update:
         try:
-            world = await self._enter(state)
+            world = await wait(self._enter(state))
             trial = AgentTrial(self, state, config, world)
-            if world.used and not await trial.acontinues():
-                world = await self._enter(state, fresh=True)
+            if world.used and not await trial.continues(wait):
+                world = await wait(self._enter(state, fresh=True))
                 trial = AgentTrial(self, state, config, world)
         except Fault as fault:
             return _stopped_by(str(fault))
+        error: Exception | None = None
         try:
-            async with aclosing(trial.arun()) as outputs:
+            async with aclosing(trial.run(wait)) as outputs:
                 async for output in outputs:
                     if trial.over(output):
                         break
-        except Exception as error:
-            return await self._leave(trial, world, error)
-        return await self._leave(trial, world)
-
-    def blocking(self, state: AgentState, config: RunnableConfig) -> Update:
-        """Call the agent from synchronous code, in the caller's thread, which its checkpointer may need."""
-        try:
-            world = run_blocking(self._enter(state))
-            trial = AgentTrial(self, state, config, world)
-            if world.used and not trial.continues():
-                world = run_blocking(self._enter(state, fresh=True))
-                trial = AgentTrial(self, state, config, world)
-        except Fault as fault:
-            return _stopped_by(str(fault))
-        try:
-            with closing(trial.run()) as outputs:
-                for output in outputs:
-                    if trial.over(output):
-                        break
-        except Exception as error:
-            return run_blocking(self._leave(trial, world, error))
-        return run_blocking(self._leave(trial, world))
+        except Exception as raised:
+            error = raised
+        return await wait(self._leave(trial, world, error))
 
     async def _enter(self, state: AgentState, *, fresh: bool = False) -> AgentEpisode:
         snapshot = None if fresh else state["episode"]["snapshot"]
         return cast(AgentEpisode, await self.pool.borrow(state["task"], [], snapshot))
 
-    async def _leave(self, trial: "AgentTrial", world: AgentEpisode, error: Exception | None = None) -> Update:
+    async def _leave(self, trial: "AgentTrial", world: AgentEpisode, error: Exception | None) -> Update:
         """Return the trial's update, or raise the error. The world stays for the evaluator.
 
         After an interrupt the agent continues in the same world. After a bug, or the end of the process, a graph
@@ -142,38 +141,28 @@ class AgentTrial:
         self.output: Any = None
         self.ended = "terminated"
 
-    def continues(self) -> bool:
+    async def continues(self, wait: Waiting) -> bool:
         """Return whether a broken attempt continues from a checkpoint of the agent, and does not start over."""
-        return self._has_checkpoints and _has_begun(
-            cast(Pregel[Any, Any, Any, Any], self.runnable).get_state(self.config)
+        if not isinstance(self.runnable, Pregel) or self.runnable.checkpointer is False:
+            return False
+        return _has_begun(
+            self.runnable.get_state(self.config) if wait is blocked else await self.runnable.aget_state(self.config)
         )
 
-    async def acontinues(self) -> bool:
-        return self._has_checkpoints and _has_begun(
-            await cast(Pregel[Any, Any, Any, Any], self.runnable).aget_state(self.config)
-        )
-
-    @property
-    def _has_checkpoints(self) -> bool:
-        return isinstance(self.runnable, Pregel) and self.runnable.checkpointer is not False
-
-    def run(self) -> Generator[Any, None, None]:
+    async def run(self, wait: Waiting) -> AsyncGenerator[Any, None]:
         """Yield the agent's state after each of its steps; if it is not a graph, only its output."""
-        runnable = self.runnable
-        if isinstance(runnable, PregelProtocol):
-            yield from runnable.stream(self.input, self.config, stream_mode="values")
-        else:
-            yield runnable.invoke(self.input, self.config)
-
-    async def arun(self) -> AsyncGenerator[Any, None]:
-        runnable = self.runnable
-        if isinstance(runnable, PregelProtocol):
-            outputs: Any = runnable.astream(self.input, self.config, stream_mode="values")
-            async with aclosing(outputs):
-                async for output in outputs:
+        runnable, given = self.runnable, (self.input, self.config)
+        if not isinstance(runnable, PregelProtocol):
+            yield runnable.invoke(*given) if wait is blocked else await runnable.ainvoke(*given)
+        elif wait is blocked:
+            with closing(cast(Generator[Any, None, None], runnable.stream(*given, stream_mode="values"))) as outputs:
+                for output in outputs:
                     yield output
         else:
-            yield await runnable.ainvoke(self.input, self.config)
+            steps = cast(AsyncGenerator[Any, None], runnable.astream(*given, stream_mode="values"))
+            async with aclosing(steps):
+                async for output in steps:
+                    yield output
 
     def over(self, output: Any) -> bool:
         """Return whether to stop the agent here."""
@@ -293,17 +282,17 @@ class AgentNode(RunnableLambda[Any, Any]):
     deps: list[Runnable[Any, Any]] = []
 
     def __init__(self, act: RunAgent) -> None:
-        def blocking(state: AgentState, config: RunnableConfig) -> Update:
+        async def called(state: AgentState, config: RunnableConfig, wait: Waiting) -> Update:
             began = time.perf_counter()
-            config = run_blocking(with_trial("act", state, config))
+            config = await wait(with_trial("act", state, config))
             with ambient(config):
-                return timed(act.blocking(state, config), state, began)
+                return timed(await act(state, config, wait), state, began)
+
+        def blocking(state: AgentState, config: RunnableConfig) -> Update:
+            return drive(called(state, config, blocked))
 
         async def awaited(state: AgentState, config: RunnableConfig) -> Update:
-            began = time.perf_counter()
-            config = await with_trial("act", state, config)
-            with ambient(config):
-                return timed(await act(state, config), state, began)
+            return await called(state, config, awaiting)
 
         super().__init__(blocking, afunc=awaited, name="act")
         self.deps = [act.agent.runnable] if act.agent.agent is not None else []
