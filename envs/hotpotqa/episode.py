@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-from langchain_core.tools import BaseTool
-
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
@@ -23,7 +21,7 @@ class WikiEpisode(Episode):
     A page stays open until a search finds another one, as in ReAct. Without the right answer, the reward is 0.0.
 
     Args:
-        question: The question; may be empty if only the tools are used.
+        question: The question.
         gold: The right answer; None if it is unknown, so that there is no reward.
         pages: The source of pages.
     """
@@ -104,14 +102,3 @@ class HotPotQAEpisode(WikiEpisode):
     def finish(self, answer: Answer) -> str:
         """Hand in the answer to the question and end the trial."""
         return self.hand_in(answer)
-
-
-def search_tools(pages: Pages) -> list[BaseTool]:
-    """Return the tools `search`, `lookup` and `finish` for any agent.
-
-    They remember the open page, so each conversation needs its own.
-
-    Args:
-        pages: The source of pages, such as `HotPotQA(pages="wikipedia").pages()`.
-    """
-    return HotPotQAEpisode("", None, pages).tools

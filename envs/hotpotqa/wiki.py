@@ -97,11 +97,8 @@ class WikiEnvironment(Environment):
         episode.resume(snapshot)
         return episode
 
-    def pages(self, task: Task | None = None) -> Pages:
+    def pages(self, task: Task) -> Pages:
         """Return the pages that a task's episodes search.
-
-        Args:
-            task: The task; the first of the default split if None.
 
         Raises:
             ConfigurationError: this is no task of a wiki, or its questions came without pages.
@@ -111,7 +108,7 @@ class WikiEnvironment(Environment):
             return self._wiki
         if self.corpus is not None:
             return self._corpus("corpus", 0)
-        return self._corpus_of(task or self.tasks(limit=1)[0])
+        return self._corpus_of(task)
 
     def answer(self, task: Task) -> str:
         return str(task_data(task)["answer"])

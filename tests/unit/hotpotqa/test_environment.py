@@ -7,7 +7,7 @@ import pytest
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, NO_MORE, NO_PAGE, search_tools
+from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, NO_MORE, NO_PAGE
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.errors import ConfigurationError
 from tests.support.hotpotqa import OFFICIAL
@@ -64,9 +64,9 @@ def test_a_search_that_finds_nothing_leaves_the_page_open_and_one_that_does_star
     ]
 
 
-def test_the_tools_are_for_any_agent_and_an_empty_argument_ends_nothing(environment):
-    for tool, name in zip(search_tools(environment.pages()), ("search", "lookup", "finish"), strict=True):
-        assert tool.invoke(dict.fromkeys(tool.args, "  ")).startswith(f"Invalid action: {name} needs")
+def test_an_empty_argument_of_a_tool_ends_nothing(environment):
+    for tool in environment.start(environment.tasks()[0]).tools:
+        assert tool.invoke(dict.fromkeys(tool.args, "  ")).startswith(f"Invalid action: {tool.name} needs")
 
 
 @pytest.mark.parametrize(("answer", "reward"), [("the KET!", 1.0), ("river Ket", 0.0)])
@@ -99,7 +99,7 @@ def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
     questions, pages = tmp_path / "questions.jsonl", tmp_path / "pages.jsonl"
     questions.write_text('{"question": "What is an elm?", "answer": "tree"}\n')
     with pytest.raises(ConfigurationError, match=r"questions.jsonl contains no pages: give some as corpus="):
-        HotPotQA(path=questions).pages()
+        HotPotQA(path=questions).start(HotPotQA(path=questions).tasks()[0])
     pages.write_text('{"title": "Elm", "text": "The elm is a tree."}\n')
     environment = HotPotQA(path=questions, corpus=pages)
     assert say(environment, "search[Elm]") == ["The elm is a tree."]
