@@ -131,7 +131,7 @@ class GymEnvironment(Environment):
             the arguments of `reset()`. A seed is `{"reset": {"seed": seed}}`.
         actions: The names of a `Discrete` space's actions, in order; a dict of names and actions; a Pydantic model of
             an action; or a function that makes an action of a text, and raises `ValueError` for a wrong one. By
-            default, members of the action space: `act[2]`, `act[go north]`, `act[[0.5, -1]]`.
+            default, members of a `Discrete` or `Text` space: `act[2]`, `act[go north]`.
         render: A function that puts what was observed into words, of any of `observation`, `info`, `env`, `task`,
             `reward`, `total` (all rewards so far), `terminated` and `truncated`. By default, `env.render()` if
             `env.render_mode` is `ansi`, else the observation.

@@ -72,9 +72,7 @@ def actions_of(given: Any, space: Any) -> Actions:
         return named_actions(dict(zip(given, _numbers(space, len(given)), strict=True)))
     if given is not None:
         raise ConfigurationError(f"actions: give names, a dict, a Pydantic model or a function, not {given!r:.100}")
-    schema = _schema(space)
-    allowed = space if "items" in schema or "properties" in schema else allowed_values(schema, {}) or space
-    return one_action(_only(schema), lambda action: _member(space, action, allowed))
+    return _of_space(space)
 
 
 def _numbers(space: Any, count: int) -> range:
@@ -91,56 +89,23 @@ def _only(schema: dict[str, Any]) -> dict[str, Any]:
     return {"properties": {"action": schema}, "required": ["action"]}
 
 
-def _schema(space: Any) -> dict[str, Any]:
+def _of_space(space: Any) -> Actions:
     if space is None:
         raise ConfigurationError(f"the world has no action space: {_GIVE}")
     from gymnasium import spaces
 
     match space:
         case spaces.Discrete():
-            return {"type": "integer", "minimum": int(space.start), "maximum": int(space.start + space.n - 1)}
+            last = int(space.start + space.n - 1)
+            schema: dict[str, Any] = {"type": "integer", "minimum": int(space.start), "maximum": last}
         case spaces.Text():
-            return {"type": "string"}
-        case spaces.Dict():
-            inner = {name: _schema(each) for name, each in space.spaces.items()}
-            return {"type": "object", "properties": inner, "required": [*inner]}
-        case spaces.Tuple():
-            return {"type": "array", "description": str(space)}
-        case spaces.Box() | spaces.MultiBinary() | spaces.MultiDiscrete():
-            schema: dict[str, Any] = {"type": "number" if space.dtype.kind == "f" else "integer"}
-            for length in reversed(space.shape):
-                schema = {"type": "array", "items": schema, "minItems": length, "maxItems": length}
-            return {**schema, "description": str(space)}
-    raise ConfigurationError(f"actions of {space} have no text form: {_GIVE}")
+            schema = {"type": "string"}
+        case _:
+            raise ConfigurationError(f"actions of {space} have no text form: {_GIVE}")
 
+    def member(action: Any) -> Any:
+        if not space.contains(action):
+            raise ValueError(f"action: must be {allowed_values(schema, {}) or space}, not {action!r:.100}")
+        return action
 
-def _member(space: Any, value: Any, allowed: object) -> Any:
-    """Return the member of a space for a value from JSON.
-
-    Raises:
-        ValueError: it is not in the space.
-    """
-    try:
-        made = _converted(space, value)
-    except (KeyError, TypeError, OverflowError, ValueError):
-        made = None
-    if made is None or not space.contains(made):
-        raise ValueError(f"action: must be {allowed}, not {value!r:.100}")
-    return made
-
-
-def _converted(space: Any, value: Any) -> Any:
-    import numpy as np
-    from gymnasium import spaces
-
-    match space:
-        case spaces.Dict():
-            return {name: _converted(each, value[name]) for name, each in space.spaces.items()}
-        case spaces.Tuple():
-            return tuple(_converted(each, part) for each, part in zip(space.spaces, value, strict=True))
-        case spaces.Discrete() | spaces.Text():
-            return value
-    made = np.asarray(value, space.dtype)
-    if made.dtype.kind != "f" and not np.array_equal(made, value):
-        raise ValueError("a fraction where the space has whole numbers")
-    return made
+    return one_action(_only(schema), member)
