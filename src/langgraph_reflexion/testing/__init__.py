@@ -32,4 +32,4 @@ _MODULE_OF = {
     **dict.fromkeys(("MissingReply", "RecordedChatModel", "RecordedReply", "Recorder"), f"{__name__}.recorded"),
 }
 # Loaded on demand: `python -m` would run a loaded model server twice, and the others have heavy imports.
-_, __getattr__, _ = lazy_names(__name__, _MODULE_OF)
+__getattr__ = lazy_names(__name__, _MODULE_OF)[1]
