@@ -11,11 +11,17 @@ from typing import Any, ClassVar
 from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import PUT_ACTION_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, game_of, games_in, official_folder
-from langgraph_reflexion.envs.alfworld.generate import SPLITS, generated_game
+from langgraph_reflexion.envs.alfworld.generate import (
+    ROOMS,
+    SHARED_SPLITS,
+    SPLITS,
+    TASKS,
+    generated_game,
+    shared_game,
+)
 from langgraph_reflexion.envs.alfworld.memory_map import build_map
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.releases import unsupported
-from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task

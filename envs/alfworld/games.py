@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.instructions import LAMP, goal, instruction
+from langgraph_reflexion.envs.alfworld.game_builder import LAMP, goal, instruction
 from langgraph_reflexion.envs.alfworld.pddl import UnreadableError, read
 from langgraph_reflexion.envs.alfworld.releases import PREFIX, task_text
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable

@@ -1,17 +1,22 @@
-"""Generated games: a room of `rooms.toml` and a solvable task, determined by type, seed and index.
+"""Generated games: a room of `rooms.toml` and a solvable task, determined by split, seed and index.
 
 Both engines play these games, but they are not the games of the benchmark, and results on them are not comparable.
-The games of a seed share its floor plans; the things in a room are drawn for each game, mostly where one would look
-first, sometimes elsewhere.
+
+* `generated-134`: the games of a seed share its floor plans; the things in a room are drawn for each game, mostly
+  where one would look first, sometimes elsewhere.
+* `shared-rooms-train` and `shared-rooms-test`: the same rooms, with everything in the same place, but different
+  tasks, so that lessons about a room can transfer. No two tasks of a room ask for the same thing in the same way.
 """
 
 from collections import Counter, defaultdict
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import count
 from random import Random
+from typing import TypeAlias
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.game_builder import build_game
-from langgraph_reflexion.envs.alfworld.instructions import LAMP, Target, suits
+from langgraph_reflexion.envs.alfworld.game_builder import LAMP, Target, build_game, suits
 from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, place_item, rooms
 
 SPLITS: dict[str, dict[Kind, int]] = {
@@ -82,3 +87,89 @@ def _furnish(kind: Kind, plan: Plan, chosen: Target, random: Random) -> list[Ite
             place_item(cls, thing["usual"], holders, surprise, random, used) for _ in range(count if holders else 0)
         ]
     return items
+
+
+SHARED_SPLITS = ("shared-rooms-train", "shared-rooms-test")
+"""The splits; each has half of the tasks of each room."""
+
+ROOMS = ("kitchen", "bedroom", "livingroom", "kitchen", "bathroom", "bedroom", "kitchen", "livingroom")
+"""The types of a seed's rooms."""
+
+TASKS = 6
+"""Number of tasks of each split in a room."""
+
+
+Tasks: TypeAlias = list[tuple[Kind, Target, int]]
+"""Tasks of a room: type, target and wording."""
+
+
+def shared_game(split: str, seed: int, index: int) -> Game:
+    """Return a game of one of `SHARED_SPLITS`, which take turns between the rooms."""
+    number, room = divmod(index, len(ROOMS))
+    plan, items, tasks = shared_room(room, seed)
+    kind, chosen, wording = tasks[2 * number + SHARED_SPLITS.index(split)]
+    return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{plan.room}", kind, plan, items, chosen, wording)
+
+
+@lru_cache(64)
+def shared_room(number: int, seed: int) -> tuple[Plan, list[Item], Tasks]:
+    """Return one of a seed's shared rooms, counted from 0, as it is at the start of each of its tasks."""
+    type_ = ROOMS[number]
+    # No two rooms of a type have the same furniture.
+    plans = Random(f"alfworld shared plans {seed} {type_}").sample(range(rooms()["plans"]), len(ROOMS))
+    plan = floor_plan(type_, plans[ROOMS[:number].count(type_)], seed)
+    for attempt in count():
+        random = Random(f"alfworld shared room {seed} {number} {attempt}")
+        items = _furnish_shared(plan, random)
+        tasks = _tasks(plan, items, random)
+        # About one in hundreds of small bathrooms holds too few things.
+        if len(tasks) == 2 * TASKS:
+            break
+    return plan, items, tasks
+
+
+def _furnish_shared(plan: Plan, random: Random) -> list[Item]:
+    data, items, used = rooms(), list[Item](), set[str]()
+    for cls, thing in data["rooms"][plan.room]["things"].items():
+        holders = [r for r in plan.receptacles if cls in data["holds"][r.cls]]
+        # Any thing may be the target of a task.
+        surprise = 0.0 if cls == LAMP else data["wanted"]["surprise"]
+        for _ in range(random.randint(*thing["count"]) if holders else 0):
+            items.append(place_item(cls, thing["usual"], holders, surprise, random, used))
+    return items
+
+
+def _tasks(plan: Plan, items: list[Item], random: Random) -> Tasks:
+    """Return the tasks of both splits, types in turn, without duplicates."""
+    left: dict[Kind, list[tuple[str, list[str]]]] = {}
+    for kind, there in rooms()["tasks"].items():
+        if plan.room in there:
+            left[kind] = sorted(_possible(kind, plan, items))
+            random.shuffle(left[kind])
+    tasks: Tasks = []
+    while len(tasks) < 2 * TASKS and any(left.values()):
+        for kind in [kind for kind in left if left[kind]]:
+            thing, targets = left[kind].pop()
+            tasks.append((kind, Target(thing, random.choice(targets)), random.randrange(2)))
+    tasks = tasks[: 2 * TASKS]
+    random.shuffle(tasks)
+    return tasks
+
+
+def _possible(kind: Kind, plan: Plan, items: list[Item]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the things that a task of this type can ask for, with their possible targets."""
+    data, there = rooms(), {receptacle.cls for receptacle in plan.receptacles}
+    lying: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        lying[item.cls].append(item.receptacle.cls)
+    tool = data["tools"].get(kind)
+    for thing, where in lying.items():
+        if not suits(kind, thing) or len(where) < 1 + (kind == "two"):
+            continue
+        if kind == "look":
+            yield thing, [""]
+            continue
+        barred = {tool} if tool else {*where, *(data["singles"] if kind == "two" else ())}
+        targets = sorted(cls for cls in there - barred if thing in data["holds"][cls])
+        if targets:
+            yield thing, targets

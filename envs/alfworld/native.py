@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.envs.alfworld.goal import holds
-from langgraph_reflexion.envs.alfworld.pddl import Fact
+from langgraph_reflexion.envs.alfworld.pddl import Fact, holds
 from langgraph_reflexion.envs.alfworld.releases import HELP
 from langgraph_reflexion.envs.alfworld.world import TREATMENTS, World, listing
 

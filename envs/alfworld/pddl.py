@@ -1,12 +1,13 @@
-"""Parser of PDDL problems.
+"""Problems in PDDL, parsed and grounded.
 
 A state is a set of facts, each a tuple of a predicate and its arguments: `("inreceptacle", "mug_1", "shelf_2")`.
-Everything is lower-cased, as PDDL ignores case.
+Everything is lower-cased, as PDDL ignores case. In a ground goal, permanent facts are decided, and quantifiers are
+lists of conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -104,3 +105,104 @@ def _fact(entry: Tree) -> Fact | None:
         case [_, *_] if all(isinstance(part, str) for part in entry):
             return tuple(str(part) for part in entry)
     raise UnreadableError("a fact at the start is not a plain list of names")
+
+
+Ground: TypeAlias = "bool | Fact | list[str | Ground]"
+"""A condition without variables: decided, a fact that has to hold, or ["and" | "or" | "not", *conditions]."""
+
+
+def holds(goal: Ground, facts: Set[Fact]) -> bool:
+    """Return whether a condition holds in a state."""
+    match goal:
+        case bool():
+            return goal
+        case ["and", *parts]:
+            return all(holds(part, facts) for part in parts)  # type: ignore[arg-type]
+        case ["or", *parts]:
+            return any(holds(part, facts) for part in parts)  # type: ignore[arg-type]
+        case ["not", part]:
+            return not holds(part, facts)  # type: ignore[arg-type]
+    return goal in facts
+
+
+@dataclass(frozen=True, slots=True)
+class Grounder:
+    """Grounds the goal of a problem: facts of predicates that are not `changing` are decided now."""
+
+    problem: Problem
+    predicates: Mapping[str, tuple[str, ...]]
+    changing: frozenset[str]
+
+    def goal(self) -> Ground:
+        """Return the ground goal.
+
+        Raises:
+            UnreadableError: The goal is not a condition, or names something undeclared.
+        """
+        return self._ground(self.problem.goal, {})
+
+    def _ground(self, tree: Tree, env: dict[str, str]) -> Ground:
+        match tree:
+            case ["and" | "or" as word, *parts]:
+                return self._joined(word, (self._ground(part, env) for part in parts))
+            case ["not", part]:
+                ground = self._ground(part, env)
+                return not ground if isinstance(ground, bool) else ["not", ground]
+            case ["exists", list() as declared, body]:
+                bindings = self._bindings(list(typed(declared)), self._guides(body), env)
+                return self._joined("or", (self._ground(body, found) for found in bindings))
+            case ["forall", list() as declared, body]:
+                return self._ground(["not", ["exists", declared, ["not", body]]], env)
+            case [str(), *words] if all(isinstance(word, str) for word in words):
+                return self._literal(tuple(env.get(str(word), str(word)) for word in tree))
+        raise UnreadableError(f"its goal contains {tree!r}, which is not a supported condition")
+
+    def _joined(self, word: str, parts: Iterator[Ground]) -> Ground:
+        """Join conditions, without those that are decided."""
+        kept: list[str | Ground] = []
+        for part in parts:
+            if not isinstance(part, bool):
+                kept.append(part)
+            elif part == (word == "or"):
+                return part
+        return [word, *kept] if kept else word == "and"
+
+    def _literal(self, fact: Fact) -> Ground:
+        said = f"its goal contains ({' '.join(fact)})"
+        expected = ("object", "object") if fact[0] == "=" else self.predicates.get(fact[0])
+        if expected is None:
+            raise UnreadableError(f"{said}, and the native engine knows no predicate {fact[0]}")
+        if len(fact) != len(expected) + 1:
+            raise UnreadableError(f"{said}, and {fact[0]} takes {len(expected)} arguments")
+        if undeclared := [word for word in fact[1:] if word not in self.problem.types]:
+            raise UnreadableError(f"{said}, and {undeclared[0]} is not declared")
+        if fact[0] == "=":
+            return fact[1] == fact[2]
+        return fact if fact[0] in self.changing else fact in self.problem.facts
+
+    def _guides(self, body: Tree) -> list[Fact]:
+        """Return the permanent facts that are necessary for a condition, with their variables."""
+        match body:
+            case ["and", *parts]:
+                return [guide for part in parts for guide in self._guides(part)]
+            case ["exists", _, inner]:
+                return self._guides(inner)
+            case [str(name), *words] if name in self.predicates.keys() - self.changing:
+                return [(name, *(str(word) for word in words))]
+        return []
+
+    def _bindings(
+        self, names: list[tuple[str, str]], guides: list[Fact], env: dict[str, str]
+    ) -> Iterator[dict[str, str]]:
+        """Yield the bindings of the names under which the guides hold."""
+        if not names:
+            yield env
+            return
+        (name, kind), *rest = names
+        for value, its_kind in self.problem.types.items():
+            if kind in ("object", its_kind):
+                found = {**env, name: value}
+                grounded = [tuple(found.get(word, word) for word in guide) for guide in guides if name in guide]
+                unknown = (fact for fact in grounded if fact not in self.problem.facts)
+                if all(any(word.startswith("?") for word in fact) for fact in unknown):
+                    yield from self._bindings(rest, guides, found)

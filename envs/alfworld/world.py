@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.envs.alfworld.goal import Grounder
-from langgraph_reflexion.envs.alfworld.pddl import Fact, Problem, UnreadableError
+from langgraph_reflexion.envs.alfworld.pddl import Fact, Grounder, Problem, UnreadableError
 from langgraph_reflexion.envs.alfworld.releases import PREFIX, Release, release_of, unsupported
 from langgraph_reflexion.errors import EnvironmentUnavailable
 

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.hotpotqa.questions import Question
+from langgraph_reflexion.envs.hotpotqa.world.country import Country, Work, words
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
-from langgraph_reflexion.envs.hotpotqa.world.model import Country, Work, words
 from langgraph_reflexion.envs.hotpotqa.world.questions import described, own_world
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
-from langgraph_reflexion.envs.hotpotqa.chain_of_thought import ChainOfThought
+from langgraph_reflexion.envs.hotpotqa.chain_of_thought import PROFILE_OVERRIDES, ChainOfThought
 from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, overlap
-from langgraph_reflexion.envs.hotpotqa.profiles import PROFILE_OVERRIDES
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_questions, task_data
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.envs.hotpotqa.world.questions import TOPIC_SPLITS, own_world, topic_questions

@@ -12,10 +12,9 @@ from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import rust_values
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language
-from langgraph_reflexion.envs.programming.limits import COMPILER, ended_by
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
-from langgraph_reflexion.envs.programming.values import LONGEST, Answer, one_line
+from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, ended_by, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.types import MAX_FILES, MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Sequence
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
-from langgraph_reflexion.envs.programming.limits import CANDIDATE
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python import PythonGrader
-from langgraph_reflexion.envs.programming.values import one_line
+from langgraph_reflexion.envs.programming.values import CANDIDATE, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import ConfigurationError
 

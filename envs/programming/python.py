@@ -1,11 +1,19 @@
-"""The grader of Python."""
+"""The grader of Python: calls are answered one after the other in one process, checks run in a second process."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+import langgraph_reflexion
 from langgraph_reflexion.envs.base import TestOutcome
+from langgraph_reflexion.envs.programming import sandbox_runner
 from langgraph_reflexion.envs.programming.problems import Case, Problem
-from langgraph_reflexion.envs.programming.python_runs import PythonRuns
 from langgraph_reflexion.envs.programming.python_source import (
     call_of,
     case_of,
@@ -14,10 +22,224 @@ from langgraph_reflexion.envs.programming.python_source import (
     parse,
     valid,
 )
-from langgraph_reflexion.envs.programming.sandbox_runner import encode
-from langgraph_reflexion.envs.programming.values import Answer, holds, shown
-from langgraph_reflexion.envs.sandbox import Limits, Sandbox
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
+from langgraph_reflexion.envs.programming.values import Answer, Call, ended_by, holds, one_line, shown
+from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
+from langgraph_reflexion.envs.sandbox.types import MB
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+_RUNNER = "sandbox_runner.py"
+_SOURCE = Path(sandbox_runner.__file__).read_bytes()
+# The same order of sets in every process. The package's own problems come with their solutions.
+_POLICY = Policy(fork=False, hidden=(Path(langgraph_reflexion.__file__).parent,), env={"PYTHONHASHSEED": "0"})
+_LINE = MB
+_STDIN, _RESULT = 0, 3
+_ENDED = "the program ended during the call"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The outcome of checks."""
+
+    outcome: str
+    """`passed`, `failed`, or `inexpressible` if they call the candidate with a value that is not plain."""
+    why: str = ""
+    where: str = ""
+    """The line of the checks that failed."""
+    last: str = ""
+    """The last value that the candidate returned, as `repr` shows it."""
+
+
+class PythonRuns:
+    """Runs Python candidates with this interpreter. Thread-safe."""
+
+    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
+        self._sandbox, self._limits = sandbox, limits
+
+    def answers(
+        self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False, room: int = 0
+    ) -> list[Answer]:
+        """Return the answers to calls, made one after the other in one process.
+
+        If a call ends the process, with `each` the next one gets a new process; otherwise all later calls fail. The
+        limit of results grows by `room` bytes; parsing them takes the agent's time.
+        """
+        answers: list[Answer] = []
+        limits = replace(self._limits, result=self._limits.result + room)
+        while len(answers) < len(calls):
+            rest = calls[len(answers) :]
+            lines = "".join(json.dumps({"call": encode([list(args), kwargs])}) + "\n" for args, kwargs in rest)
+            arguments = ["candidate", entry_point, str(_STDIN)]
+            done = self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin=lines)
+            if done.status == "output" and each and len(rest) > 1:
+                # After a flood no result is kept.
+                return answers + [self.answers(code, entry_point, [call], room=room)[0] for call in rest]
+            hello, *said = done.result.split(b"\n")[: len(rest) + 1] if done.result else [b""]
+            why = _why(hello, done, self._limits)
+            came = [_answer(line) for line in said if line] if why is None else []
+            answers += came
+            if len(answers) < len(calls):
+                ended = Answer(error=why or ended_by(done, self._limits) or _ENDED)
+                # A program that failed to load will fail to load again.
+                left = len(calls) - len(answers) if why is not None or not each else 1
+                answers += [ended] * left
+        return answers
+
+    def checks(self, code: str, entry_point: str, setup: str, test: str, *, call_check: bool) -> Checked:
+        """Run checks after `setup` in one process against a candidate in another; `call_check` calls `check`."""
+        # The checks wait for the candidate, and must not time out first.
+        wall = self._limits.wall
+        longer = replace(self._limits, wall=wall and 2 * wall, cpu=2 * self._limits.cpu)
+
+        def run_candidate(descriptor: int) -> Result:
+            arguments = ["candidate", entry_point, str(_RESULT)]
+            return self._run(arguments, {"solution.py": _to_file(code)}, self._limits, result=descriptor)
+
+        def run_checks(descriptor: int) -> Result:
+            files = {"setup.py": setup.encode(), "test.py": test.encode()}
+            arguments = ["checks", entry_point, "check" if call_check else ""]
+            return self._run(arguments, files, longer, result=descriptor)
+
+        with (
+            contextlib.closing(_Conversation(run_candidate)) as candidate,
+            contextlib.closing(_Conversation(run_checks)) as checks,
+        ):
+            return _relay(candidate, checks, self._limits)
+
+    def _run(self, arguments: list[str], files: Mapping[str, bytes], limits: Limits, **options: Any) -> Result:
+        if self._sandbox.backend not in ("bubblewrap", "landlock"):
+            raise EnvironmentUnavailable(
+                f"Python programs run in bubblewrap or Landlock, and the sandbox is {self._sandbox.backend}"
+            )
+        argv = [sys.executable, "-s", _RUNNER, *arguments]
+        return self._sandbox.run(argv, files={_RUNNER: _SOURCE, **files}, limits=limits, policy=_POLICY, **options)
+
+
+class _Conversation:
+    """A run to exchange messages with, in its own thread."""
+
+    def __init__(self, run: Callable[[int], Result]) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._reading = self._ours.makefile("rb")
+        self._result: Result | None = None
+        self._error: Exception | None = None
+
+        def work() -> None:
+            try:
+                self._result = run(theirs.fileno())
+            except Exception as error:
+                self._error = error
+            finally:
+                theirs.close()
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+
+    def read(self) -> bytes:
+        """Return the next line; empty at the end, or if the line is too long."""
+        try:
+            line = self._reading.readline(_LINE)
+        except OSError:
+            return b""
+        return line if line.endswith(b"\n") else b""
+
+    def write(self, line: bytes) -> None:
+        with contextlib.suppress(OSError):  # it has ended, as reading will show
+            self._ours.sendall(line)
+
+    def end(self) -> Result:
+        """Wait for the end of the run."""
+        self.close()
+        if self._error is not None:
+            raise self._error
+        assert self._result is not None
+        return self._result
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._ours.shutdown(socket.SHUT_RDWR)
+        self._reading.close()
+        self._ours.close()
+        self._thread.join()
+
+
+def _relay(candidate: _Conversation, checks: _Conversation, limits: Limits) -> Checked:
+    """Carry calls from the checks to the candidate, and plain values back."""
+    hello = candidate.read()
+    if "ready" not in _read(hello):
+        return Checked("failed", _why(hello, candidate.end(), limits) or "")
+    ended = ""
+    while line := checks.read():
+        # Checks may be written by a model, and send anything.
+        message = _read(line)
+        if "outcome" in message:
+            outcome = _outcome(message)
+            # A bare `except` in the checks may hide that the candidate has ended.
+            return replace(outcome, outcome="failed", why=ended) if ended and outcome.outcome == "passed" else outcome
+        if not ended:
+            candidate.write(_line({"call": message.get("call"), "keep": True}))
+            if reply := candidate.read():
+                checks.write(reply)  # which parse it, in the sandbox
+                continue
+            ended = ended_by(candidate.end(), limits) or _ENDED
+        checks.write(_line({"ended": ended}))
+    return Checked("failed", f"the checks {ended_by(checks.end(), limits) or 'ended without an outcome'}")
+
+
+def _outcome(message: dict[str, Any]) -> Checked:
+    try:
+        last = shown(decode(message["last"])) if "last" in message else ""
+    except NotPlainError:
+        last = ""
+    outcome, why, where = (one_line(str(message.get(key, ""))) for key in ("outcome", "why", "where"))
+    return Checked(outcome, why, where, last)
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """Parse a message; empty if it is malformed."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+def _answer(line: bytes) -> Answer:
+    message = _read(line)
+    try:
+        match message:
+            case {"value": value}:
+                return Answer(value=decode(value), returned=True)
+            case {"raised": [str(name), str(text), _]}:
+                return Answer(error=_exception_line(name, text))
+            case {"odd": str(what)}:
+                return Answer(error=f"it returned a value that is not plain: {one_line(what)}")
+    except NotPlainError as error:
+        return Answer(error=f"it returned a value that is not plain: {one_line(str(error))}")
+    return Answer(error="its answer is malformed")
+
+
+def _why(hello: bytes, done: Result, limits: Limits) -> str | None:
+    """Return why a program failed to load; None if it loaded."""
+    match _read(hello):
+        case {"ready": True}:
+            return None
+        case {"raised": [str(name), str(text), _]}:
+            return _exception_line(name, text)
+    said = done.errors.strip().splitlines() or ["the program ended before it was called"]
+    return ended_by(done, limits) or one_line(said[-1][:500])
+
+
+def _exception_line(name: str, text: str) -> str:
+    return one_line(f"{name}: {text}").rstrip(": ")
+
+
+def _to_file(code: str) -> bytes:
+    return code.encode(errors="surrogatepass")
 
 
 class PythonGrader:
@@ -52,7 +274,7 @@ class PythonGrader:
         return [self._run_once(problem, code, tests) for _ in range(times)]
 
     def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
-        cases = {test: case for test in tests if (case := _read(test, problem.entry_point))}
+        cases = {test: case for test in tests if (case := _case(test, problem.entry_point))}
         plain = [test for test in tests if test in cases]
         answers = self._runs.answers(
             code, problem.entry_point, [call_of(cases[test].call) for test in plain], each=True
@@ -87,6 +309,6 @@ def _setup(problem: Problem) -> str:
     return f"import math\n{helpers(problem.prompt, problem.entry_point)}"
 
 
-def _read(test: str, entry_point: str) -> Case | None:
+def _case(test: str, entry_point: str) -> Case | None:
     tree = parse(test)
     return case_of(tree.body[0], [entry_point]) if tree is not None and len(tree.body) == 1 else None

@@ -1,4 +1,4 @@
-"""The outcome of a call as a plain value, and its comparison with the expected one, in the agent's process."""
+"""The outcome of a call as a plain value, its comparison with the expected one, and the limits of candidates."""
 
 import math
 import operator
@@ -6,6 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from langgraph_reflexion.envs.sandbox import Limits, Result
+from langgraph_reflexion.envs.sandbox.types import MB
 
 LONGEST = 1000
 """Maximum characters of a value that are shown."""
@@ -80,3 +83,28 @@ def holds(got: Any, comparison: str, expected: Any, atol: float = 0.0) -> bool:
         return bool(_OPERATORS[comparison](got, expected))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False  # the test itself would raise
+
+
+CANDIDATE = Limits(wall=120, cpu=20, memory=1024 * MB, result=MB)
+"""The limits of a candidate for all its tests together. They count CPU, so that a verdict does not depend on what
+else the machine does, and are twice the original code's ten seconds, which a logged solution (HumanEval/129) nearly
+needs. A candidate that only waits is ended after two minutes."""
+
+COMPILER = Limits(wall=60, cpu=120, memory=4096 * MB, processes=256, descriptors=1024, disk=512 * MB)
+"""The limits of compiling a candidate."""
+
+
+def ended_by(done: Result, limits: Limits) -> str:
+    """Return which limit ended a run; empty if none did."""
+    match done.status:
+        case "timeout":
+            return f"took longer than {limits.wall:g} s"
+        case "cpu":
+            return f"took more than {limits.cpu:g} s of CPU"
+        case "memory":
+            return f"used more than {limits.memory // MB} MB of memory"
+        case "output":
+            return "wrote too much"
+        case "files":
+            return "made too many files"
+    return ""

@@ -21,8 +21,7 @@ from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
 from langgraph_reflexion.envs.webshop.files import find_files
 from langgraph_reflexion.envs.webshop.goals import SPLITS, Goal, official_goals
 from langgraph_reflexion.envs.webshop.reward import Reward
-from langgraph_reflexion.envs.webshop.shop import Shop
-from langgraph_reflexion.envs.webshop.state import normalize_element
+from langgraph_reflexion.envs.webshop.shop import Shop, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 

@@ -3,9 +3,17 @@
 from typing import Annotated
 
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
-from langgraph_reflexion.envs.webshop.pages import Page, render, shown
-from langgraph_reflexion.envs.webshop.shop import Shop
-from langgraph_reflexion.envs.webshop.state import State, clean_query, clickable, clicked, find
+from langgraph_reflexion.envs.webshop.shop import (
+    Page,
+    Shop,
+    State,
+    clean_query,
+    clickable,
+    clicked,
+    find,
+    render,
+    shown,
+)
 
 MAX_LISTED = 60
 """Maximum number of clickable elements in an error message: some products have hundreds of sizes."""

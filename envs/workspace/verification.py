@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands, expect_command
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
-from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, first_error, linter_errors
 from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
 from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, Files, SnapshotRepo
 from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
-from langgraph_reflexion.envs.workspace.truncate import MAX_CHARS, truncate
+from langgraph_reflexion.envs.workspace.truncate import MAX_CHARS, failed_tests, first_error, linter_errors, truncate
 
 _LISTED = 20
 

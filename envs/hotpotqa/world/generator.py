@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Prize, Province, River, Town, Work, words
+from langgraph_reflexion.envs.hotpotqa.world.country import Country, Person, Prize, Province, River, Town, Work, words
 
 PROVINCES, RIVERS, TOWNS, PEOPLE, WORKS, PRIZES = 4, 8, 16, 40, 34, 10
 """Number of each."""

@@ -10,9 +10,17 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.envs.hotpotqa.questions import Question
+from langgraph_reflexion.envs.hotpotqa.world.country import (
+    Country,
+    Person,
+    Thing,
+    Town,
+    Work,
+    in_sentence,
+    words,
+    write_pages,
+)
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
-from langgraph_reflexion.envs.hotpotqa.world.model import Country, Person, Thing, Town, Work, words
-from langgraph_reflexion.envs.hotpotqa.world.pages import in_sentence, write_pages
 
 OWN = 48
 """Number of questions of a country: two bridge questions for each comparison."""

@@ -15,7 +15,7 @@ from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Episode, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
-from langgraph_reflexion.evaluators.openevals import JUDGES
+from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.models.load import DEMO, load_model
 from langgraph_reflexion.objects import load_object, names_object
 from langgraph_reflexion.profiles import Profile

@@ -89,7 +89,8 @@ class RunAgent:
                         break
         except Exception as raised:
             error = raised
-        return await wait(self._leave(trial, world, error))
+        update: Update = await wait(self._leave(trial, world, error))
+        return update
 
     async def _enter(self, state: AgentState, *, fresh: bool = False) -> AgentEpisode:
         snapshot = None if fresh else state["episode"]["snapshot"]

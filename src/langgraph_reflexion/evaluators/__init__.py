@@ -6,11 +6,9 @@ from typing import Any, Literal, get_args
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean, one_of
-from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, NoEvaluator
-from langgraph_reflexion.evaluators.exact import ExactEvaluator
+from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, ExactEvaluator, NoEvaluator
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
-from langgraph_reflexion.evaluators.judges import LLMEvaluator, SelfConsistencyEvaluator
-from langgraph_reflexion.evaluators.openevals import JUDGES, OpenevalsJudge
+from langgraph_reflexion.evaluators.judges import JUDGES, LLMEvaluator, OpenevalsJudge, SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.objects import load_object, names_object

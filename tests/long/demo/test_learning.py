@@ -10,7 +10,7 @@ import pytest
 from langgraph_reflexion import demo as package
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.envs.hotpotqa.world.model import words
+from langgraph_reflexion.envs.hotpotqa.world.country import words
 from langgraph_reflexion.envs.webshop.catalogue import vocabulary
 from langgraph_reflexion.profiles import PROFILES
 from tests.support.demo import Between, confused, curve_of, forgetful, play_all

@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
-from langgraph_reflexion.envs.programming.limits import CANDIDATE
+from langgraph_reflexion.envs.programming.values import CANDIDATE
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
 from tests.support.programming.samples import BROKEN, SAMPLES

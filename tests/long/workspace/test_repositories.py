@@ -3,9 +3,9 @@
 import pytest
 
 from langgraph_reflexion.envs.workspace.environment import Workspace
-from langgraph_reflexion.envs.workspace.failure_parser import failed_tests
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
+from langgraph_reflexion.envs.workspace.truncate import failed_tests
 from tests.support.tools import need_programs
 from tests.support.workspace import Played
 

@@ -15,7 +15,7 @@ from openevals.exact import exact_match
 from pydantic import BaseModel, SecretStr
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, Retries, create_reflexion
-from langgraph_reflexion.evaluators.openevals import JUDGES
+from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.composing import TASK, Guessing, call
 

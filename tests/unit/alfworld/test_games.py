@@ -7,9 +7,9 @@ import pytest
 
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
+from langgraph_reflexion.envs.alfworld.game_builder import goal
 from langgraph_reflexion.envs.alfworld.games import KINDS, games_in
 from langgraph_reflexion.envs.alfworld.generate import generated_game
-from langgraph_reflexion.envs.alfworld.instructions import goal
 from langgraph_reflexion.envs.alfworld.textworld import to_tw_pddl
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 

@@ -5,9 +5,8 @@ from collections import Counter
 import pytest
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.generate import generated_game
+from langgraph_reflexion.envs.alfworld.generate import ROOMS, SHARED_SPLITS, TASKS, generated_game, shared_game
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
-from langgraph_reflexion.envs.alfworld.shared_rooms import ROOMS, SHARED_SPLITS, TASKS, shared_game
 
 SPLIT = "generated-134"
 SHARED = range(len(ROOMS) * TASKS)

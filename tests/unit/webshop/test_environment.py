@@ -5,8 +5,7 @@ from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.episode import INVALID, OVER, WebShopEpisode
 from langgraph_reflexion.envs.webshop.goals import Goal
-from langgraph_reflexion.envs.webshop.shop import Shop
-from langgraph_reflexion.envs.webshop.state import LONGEST_QUERY, clean_query
+from langgraph_reflexion.envs.webshop.shop import LONGEST_QUERY, Shop, clean_query
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError
 from tests.support.toys import measured

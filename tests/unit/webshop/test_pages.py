@@ -2,7 +2,8 @@
 
 import pytest
 
-from langgraph_reflexion.envs.webshop.pages import (
+from langgraph_reflexion.envs.webshop.products import read_product
+from langgraph_reflexion.envs.webshop.shop import (
     done_page,
     item_page,
     render,
@@ -10,7 +11,6 @@ from langgraph_reflexion.envs.webshop.pages import (
     search_page,
     sub_page,
 )
-from langgraph_reflexion.envs.webshop.products import read_product
 from tests.support.webshop import STICK, product
 
 TOLD = "i want a deodorant, and price lower than 20.00 dollars"

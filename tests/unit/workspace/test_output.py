@@ -1,7 +1,6 @@
 import pytest
 
-from langgraph_reflexion.envs.workspace.failure_parser import failed_tests, first_error, linter_errors
-from langgraph_reflexion.envs.workspace.truncate import plain_text, truncate
+from langgraph_reflexion.envs.workspace.truncate import failed_tests, first_error, linter_errors, plain_text, truncate
 
 PYTEST = """\
 >       assert tax(0.05) == 1
