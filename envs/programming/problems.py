@@ -14,10 +14,10 @@ class Case:
     """
 
     call: str
-    """The call with literal arguments: `running_total([1, 2])`, `running_total(vec![1, 2])`. In compiled languages,
-    any expression."""
+    """The call with literal arguments: `running_total([1, 2])`, `running_total(vec![1, 2])`. In Rust, any
+    expression."""
     expected: str
-    """A literal: `[1, 3]`, `vec![1, 3]`; JSON for languages other than Python and Rust."""
+    """A literal: `[1, 3]`, `vec![1, 3]`."""
     comparison: str = "=="
     """How the value, on the left, compares with it: Python's comparison operators, `truth` (compare Python's `bool`
     of the value), or `close` (within `atol`)."""
@@ -35,7 +35,7 @@ class Problem:
     source: str
     """One of `humaneval`, `mbpp`, `multipl-e`, `leetcode` or `own`."""
     language: str
-    """One of `languages.LANGUAGES`, such as `python` or `rust`."""
+    """`python` or `rust`."""
     prompt: str
     """The beginning of a program: signature and description. A completion may continue it."""
     entry_point: str

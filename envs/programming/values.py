@@ -23,7 +23,7 @@ class Answer:
     """The outcome of one call."""
 
     value: Any = None
-    """A plain value in Python; its text in other languages."""
+    """A plain value in Python; its text in Rust."""
     returned: bool = False
     error: str = ""
     """What was raised, or ended the program, in one line; empty if it returned a plain value."""

@@ -142,7 +142,7 @@ OWN = {"id": "f", "source": "own", "language": "python", "prompt": "def f(n):\n"
         ({**OWN, "cases": [{"call": "f(g)", "expected": "2"}]}, "literal"),
         ({**HUMANEVAL, "task_id": "mine"}, "'mine'"),
         ({**RUST, "test": "assert_eq!(candidate(3), other(4));"}, "assert_eq!"),
-        ({**MULTIPL_E, "language": "go"}, "MultiPL-E"),
+        ({**MULTIPL_E, "language": "go"}, "unknown language"),
         ({**MBPP, "test_list": ["assert other(3)"], "challenge_test_list": []}, "function"),
     ],
 )
