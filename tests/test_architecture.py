@@ -42,7 +42,8 @@ PROTOCOLS = {"envs", "envs.base", "envs.pool"}
 """The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
 
 HEAVY = re.compile(
-    r"(alfworld|ijson|langchain_community|langchain_openai|matplotlib|numpy|rapidfuzz|ray|scipy|Stemmer|textworld|wikipedia)\b"
+    r"(alfworld|ijson|langchain_community|langchain_openai|matplotlib|numpy|rapidfuzz|ray|scipy|Stemmer|textworld"
+    r"|wikipedia)\b"
 )
 """Packages that are imported inside the functions that use them."""
 
