@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import subprocess
 
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -11,14 +10,16 @@ _NOT_RUN = (126, 127)
 """The exit statuses of a shell that cannot run a program."""
 _SEVERAL = re.compile(r"[;|&\n]")
 """What separates programs, of which the first may be missing although the command succeeds."""
-_ASSIGNMENT = re.compile(r"\w+=")
-_NAME = re.compile(r"\w[\w.+-]*")
+_VALUE = r"""(?:[^\s'"`$()\\;|&<>]|\$\w+|'[^']*'|"(?:[^"`$\\]|\$\w+)*")*"""
+_FIRST = re.compile(rf"\s*(?:(?:env|(?!PATH=)\w+={_VALUE})\s+)*(?!\d+[<>])(['\"]?)(\w[\w.+-]*)\1(?=[\s;|&<>]|$)")
+"""The program that a command line begins with, after `env` and plain assignments other than of the PATH."""
 
 
 def expect_program(command: str, path: str | None = None, status: int | None = None) -> None:
-    """Expect that `/bin/sh` finds the program that a command begins with.
+    """Expect that `/bin/sh` can run the program that a command begins with.
 
-    A program that is named by its path may be part of the work, and is not looked for.
+    A program that is named by its path, or may be in a relative folder of the PATH, may be part of the work, and is
+    not looked for.
 
     Args:
         command: The command line. `env` and assignments before the program are skipped.
@@ -26,21 +27,33 @@ def expect_program(command: str, path: str | None = None, status: int | None = N
         status: The exit status of the command if it has run, as a shell returns it.
 
     Raises:
-        EnvironmentUnavailable: there is no such program, and the command cannot succeed or did not.
+        EnvironmentUnavailable: there is no such program or no interpreter of it, and the command cannot succeed or
+            did not.
     """
-    if status not in _NOT_RUN if status is not None else _SEVERAL.search(command):
+    first = _FIRST.match(command)
+    if not first or (status not in _NOT_RUN if status is not None else _SEVERAL.search(command.strip())):
         return
+    variables = {**os.environ} if path is None else {"PATH": path}
+    path = variables.get("PATH", "")
+    if not all(map(os.path.isabs, path.split(os.pathsep))):
+        return
+    look = ["/bin/sh", "-c", 'command -v "$1"', "sh", first[2]]
+    found = os.fsdecode(subprocess.run(look, env=variables, capture_output=True, check=False).stdout.strip())
+    missing = _missing_interpreter(found) if os.path.isabs(found) else ""
+    if found and not missing:
+        return
+    why = f"{found} needs {missing}, which does not exist" if found else f"there is no program {first[2]}"
+    raise EnvironmentUnavailable(
+        f"the command {command!r:.200}: {why}: install it, or correct the command (PATH is {path})"
+    )
+
+
+def _missing_interpreter(program: str) -> str:
+    """Return the interpreter that a script names and that does not exist; empty for any other program."""
     try:
-        words = shlex.split(command)
-    except ValueError:
-        return
-    program = next((word for word in words if word != "env" and not _ASSIGNMENT.match(word)), "")
-    if not _NAME.fullmatch(program) or any(word.startswith("PATH=") for word in words):
-        return
-    path = os.environ.get("PATH", os.defpath) if path is None else path
-    look = ["/bin/sh", "-c", 'command -v "$1"', "sh", program]
-    if subprocess.run(look, env={"PATH": path}, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise EnvironmentUnavailable(
-            f"the command {command!r}: there is no program {program}: install it, or correct the command (PATH is "
-            f"{path})"
-        )
+        with open(program, "rb") as file:
+            first = file.readline(4096)
+    except OSError:  # part of the shell, or not readable
+        return ""
+    name = os.fsdecode(b"".join(first[2:].split()[:1])) if first.startswith(b"#!") else ""
+    return name if os.path.isabs(name) and not os.path.exists(name) else ""

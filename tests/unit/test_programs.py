@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -12,6 +14,8 @@ from langgraph_reflexion.programs import expect_program
         ("pytestt -q", 127),
         ("pytestt && true", 127),
         ("pytestt", 126),
+        ("A=1 B='x y' C=$HOME pytestt>log", None),
+        ("pytestt\n", None),
     ],
 )
 def test_a_missing_program_is_no_verdict(command, status):
@@ -22,10 +26,20 @@ def test_a_missing_program_is_no_verdict(command, status):
 @pytest.mark.parametrize(
     ("command", "status"),
     [
-        *((command, None) for command in ("grep -q x", "cd folder", "! grep x", "A=1")),
+        *(
+            (command, None)
+            for command in ("grep -q x", "cd folder", "! grep x", "A=1", "A=$(echo x y) true", "2>log x")
+        ),
         *(
             (command, 127)
-            for command in ("./pytestt", "PATH=bin:$PATH pytestt", "true && pytestt", "(pytestt)", "echo '")
+            for command in (
+                "./pytestt",
+                "PATH=bin:$PATH pytestt",
+                "true && pytestt",
+                "(pytestt)",
+                "echo '",
+                "A=`x y` ./z",
+            )
         ),
         ("pytestt -q", 1),
         ("pytestt; true", None),
@@ -33,3 +47,16 @@ def test_a_missing_program_is_no_verdict(command, status):
 )
 def test_any_other_command_decides(command, status):
     expect_program(command, "/usr/bin:/bin", status)
+
+
+def test_a_relative_folder_of_the_path_may_be_part_of_the_work(monkeypatch):
+    monkeypatch.setenv("PATH", "node_modules/.bin:/usr/bin:/bin")
+    expect_program("pytestt")
+
+
+def test_a_script_needs_its_interpreter(tmp_path: Path):
+    script = tmp_path / "tool"
+    script.write_text(f"#! {tmp_path}/venv/bin/python -I\n")
+    script.chmod(0o755)
+    with pytest.raises(EnvironmentUnavailable, match=r"tool needs .*/venv/bin/python, which does not exist"):
+        expect_program("tool", f"{tmp_path}:/usr/bin:/bin")
