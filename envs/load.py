@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from langgraph_reflexion.choices import ENVIRONMENTS
@@ -53,19 +54,24 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     return environment
 
 
-def tasks_of(environment: Environment, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+def tasks_of(environment: Environment, split: str | None = None, limit: int | None = None) -> list[Task]:
     """Return the tasks of an environment, as its `tasks` does.
 
     Raises:
-        ConfigurationError: a task lacks its id or its instruction, besides what `tasks` raises.
+        ConfigurationError: a task lacks its id or its instruction, or has another's id, besides what `tasks` raises.
     """
     tasks = environment.tasks(split, limit)
+    if not isinstance(tasks, Iterable):
+        raise ConfigurationError(f"tasks() of {environment.name!r} returned a {type(tasks).__name__}, and no list")
+    tasks = list(tasks)
     for number, task in enumerate(tasks, 1):
         for field in ("id", "instruction"):
             if not (isinstance(task, Mapping) and isinstance(task.get(field), str)):
                 raise ConfigurationError(
                     f"task {number} of {environment.name!r} has no {field!r} (a text): {task!r:.100}"
                 )
+    if again := [name for name, times in Counter(task["id"] for task in tasks).items() if times > 1]:
+        raise ConfigurationError(f"two tasks of {environment.name!r} have the id {again[0]!r}")
     return tasks
 
 

@@ -32,11 +32,6 @@ class Endless(Counter):
         super().__init__(limit=10**6)
 
 
-class TwoAlike(Counter):
-    def tasks(self, split=None, limit=None):
-        return [*super().tasks(split, limit), *super().tasks(split, limit)]
-
-
 class Counting(Counter):
     """Its map depends on how often it is requested."""
 
@@ -60,7 +55,6 @@ class Presuming(Counter):
         (Blocking, ["go up"], "event_loop_stays_free"),
         (BlockingInCoroutine, ["go up"], "event_loop_stays_free"),
         (Endless, ["read[]"], "limits_truncate"),
-        (TwoAlike, ["go up"], "tasks_are_stable"),
         (Counting, ["go up"], "memory_maps_go_by_texts"),
         (Presuming, ["go up"], "memory_maps_go_by_texts"),
     ],
@@ -109,13 +103,15 @@ def test_templates_that_fail_or_omit_the_task_are_detected(template, text, says,
         ([{"id": "x", "instruction": "Count."}, {"id": 2}], "task 2 of 'counter' has no 'id'"),
         (["Count."], "task 1 of 'counter' has no 'id'"),
         ([{"id": "x", "instruction": " ", "data": {"goal": 3}}], "no instruction"),
+        ([{"id": "x", "instruction": "Count."}] * 2, "two tasks of 'counter' have the id 'x'"),
+        (None, "tasks.. of 'counter' returned a NoneType"),
     ],
 )
 def test_a_task_without_its_fields_is_a_clear_error(tasks, says):
     class Unfinished(Counter):
         def tasks(self, split=None, limit=None):
             self.choose_split(split)
-            return tasks[:limit]
+            return tasks and tasks[:limit]
 
     with pytest.raises((ConfigurationError, AssertionError), match=says):
         check_environment(Unfinished())

@@ -1,5 +1,6 @@
 """Options of the commands, made from the fields of a settings class."""
 
+import contextlib
 import inspect
 import json
 import re
@@ -223,7 +224,12 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
 def _expect_no_misspelt(options: Mapping[str, Any], environment: str, own: Iterable[str]) -> None:
     """Raise ConfigurationError for an option that environment or agent lacks and that resembles a command's."""
     from langgraph_reflexion.agents.own import options_of_agent
+    from langgraph_reflexion.envs import environment_class
 
+    with contextlib.suppress(ReflexionError):
+        taken = inspect.signature(environment_class(environment)).parameters.values()
+        if any(each.kind is each.VAR_KEYWORD for each in taken):
+            return
     theirs = [row[0].split()[0] for row in environment_options(environment)]
     theirs = theirs or [f"--{name.replace('_', '-')}" for name in options_of_agent(environment, options)]
     ours = [each[2:] for each in own]

@@ -29,6 +29,7 @@ from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
 from langgraph_reflexion.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
+from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.sync import run_blocking
 
@@ -141,7 +142,7 @@ async def run_setup(
     """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`)."""
     started = perf_counter()
     observer = observer or Observer()
-    goals = {task["id"]: task["instruction"] for task in setup.tasks}
+    goals = {task["id"]: sanitize(task["instruction"]) for task in setup.tasks}
     ids = list(goals)
     before = read_info(folder) if holds_run(folder) else None
     info = resumed_info(before, settings, goals, folder) if before else new_info(settings, ids)

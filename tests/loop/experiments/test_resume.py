@@ -225,7 +225,7 @@ def test_other_settings_or_tasks_are_refused_without_passwords(
 
 
 def test_limits_can_be_raised_and_all_else_stays(tmp_path: Path) -> None:
-    info = json.loads(json.dumps(new_info(resolved(), ["g1", "g2"])))
+    info = json.loads(json.dumps(new_info(resolved(), ["g1", "g2"]))) | {"goals": {"g1": "Say [secret]."}}
     assert settings_of(info) == resolved(options={"numbers": [1, 2]})
     for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}, {"budgets": {}}):
         later = resumed_info(info, resolved(**changes), dict.fromkeys(["g1", "g2", "g3"], ""), tmp_path)
