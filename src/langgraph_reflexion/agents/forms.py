@@ -1,12 +1,14 @@
 """The input of an agent: how it takes the task, by its signature."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, Literal, NamedTuple, get_origin, get_type_hints
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
 
 from langgraph_reflexion.errors import ConfigurationError
@@ -56,8 +58,12 @@ def as_runnable(agent: Any) -> Runnable[Any, Any]:
         )
     check_call("the agent's function", agent, "input")
     if iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
-        name = getattr(agent, "__name__", None)
-        return RunnableLambda(lambda given: run_blocking(agent(given)), afunc=agent, name=name)
+
+        @wraps(agent, updated=())  # LangChain reads the signature
+        def blocking(*args: Any, **named: Any) -> Any:
+            return run_blocking(agent(*args, **named))
+
+        return RunnableLambda(blocking, afunc=agent)
     return RunnableLambda(agent)
 
 
@@ -89,6 +95,8 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         declared: Any = agent.InputType
     except TypeError:  # a chain whose first part declares none
         declared = Any
+    if isinstance(declared, str):
+        declared = _annotation(agent)
     graph = isinstance(agent, PregelProtocol)
     if declared is str:
         return InputForm("text")
@@ -109,6 +117,16 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
     known = graph and declared is Any and hasattr(agent, "channels")  # an entrypoint without annotation
     takes_dict = graph or declared is dict or get_origin(declared) is dict or schema.get("type") == "object"
     return InputForm("state" if takes_dict and not known else "messages")
+
+
+def _annotation(agent: Any) -> Any:
+    """Return the type of a function's argument in a module with `from __future__ import annotations`."""
+    first = next(iter(agent.nodes.values())).bound if isinstance(agent, Pregel) else getattr(agent, "first", agent)
+    function: Any = getattr(first, "func", None) or getattr(first, "afunc", None)
+    try:
+        return next(iter(signature(function, eval_str=True).parameters.values())).annotation
+    except Exception:  # names that are defined for type checkers only
+        return Any
 
 
 def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:

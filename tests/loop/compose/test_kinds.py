@@ -68,7 +68,7 @@ def of_state(given: Plain) -> AIMessage:
 
 
 @entrypoint()
-def of_text(task: str) -> str:
+def of_text(task: "str") -> str:
     return guess(task)
 
 
@@ -76,8 +76,8 @@ def function_of_text(task: str) -> str:
     return guess(task)
 
 
-async def coroutine_of_messages(messages: list[Any]) -> str:
-    return guess(said(messages))
+async def coroutine_of_text(task: "str") -> str:  # as in a module with `from __future__ import annotations`
+    return guess(task)
 
 
 class Callable:
@@ -101,7 +101,7 @@ KINDS: dict[str, Any] = {
     "chain of messages": ChatPromptTemplate.from_messages([("placeholder", "{messages}")]) | MODEL,
     "chat model": MODEL,
     "function of a text": function_of_text,
-    "coroutine of messages": coroutine_of_messages,
+    "coroutine of a text": coroutine_of_text,
     "object": Callable(),
 }
 
@@ -110,7 +110,7 @@ def three(task: str, result: Any) -> bool:
     return "It is 3." in str(result)
 
 
-SYNCHRONOUSLY = ("a graph of one field", "entrypoint of a text", "coroutine of messages", "chat model", "object")
+SYNCHRONOUSLY = ("a graph of one field", "entrypoint of a text", "coroutine of a text", "chat model", "object")
 
 
 @pytest.mark.parametrize(
