@@ -28,7 +28,7 @@ ELSEWHERE = {
     " network; tests/long/test_mcp.py has another server",
     "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
     "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree,"
-    " and faces/test_generated.py the tokens",
+    " and faces/test_pages.py the tokens",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
     "langgraph-reflexion run my_agent.py:agent --tasks openai/gsm8k --subset main --split test --limit 20"
     " --evaluator exact": "needs the network; tests/faces/test_datasets.py has a server",

@@ -15,6 +15,7 @@ import pytest
 from langgraph_reflexion import cli
 from langgraph_reflexion.testing import ModelServer
 from tests.docs.pages import Block
+from tests.support.cli import forget
 
 LOCAL = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/v1")
 """The address of the reader's own server on a page."""
@@ -85,10 +86,8 @@ class Reader:
         return int(ended.value.code or 0), out.getvalue(), err.getvalue()
 
     def leave(self) -> None:
-        """Close what is open, and forget this folder's modules: the next page may have others of the same name."""
-        for name, module in list(sys.modules.items()):
-            if str(getattr(module, "__file__", None) or "").startswith(str(self.home)):
-                del sys.modules[name]
+        """Close what is open, and forget this folder's modules."""
+        forget(self.home)
         self.namespace.clear()
         gc.collect()
 

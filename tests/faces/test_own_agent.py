@@ -4,16 +4,14 @@ import contextlib
 import json
 import os
 import signal
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from langgraph_reflexion.agents import AgentTasks, load_tasks
-from tests.support.cli import call, one_line, start, wait_for_rows
+from tests.support.cli import call, forget, one_line, start, wait_for_rows
 
 AGENT = """
 import asyncio
@@ -83,16 +81,13 @@ CHECKED = (*RUN, "--evaluator", "checks.py:verify")
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
+def home(tmp_path: Path) -> Path:
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "checks.py").write_text(CHECKS)
     (tmp_path / "tasks.jsonl").write_text(TASKS)
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "relative.py").write_text("from .other import agent\n")
-    yield tmp_path
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
-            del sys.modules[name]
+    return tmp_path
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -246,3 +241,29 @@ def test_wrapped_agent_and_environment_are_found_in_files(home: Path, monkeypatc
     assert (made.agent.make is not None, len(made.tasks())) == (True, 2)
     (home / "world.py").write_text("from langgraph_reflexion.envs.alfworld.environment import ALFWorld\n")
     assert load_tasks("world.py:ALFWorld").name == "alfworld"
+    forget(home)
+
+
+@pytest.mark.parametrize(
+    ("kind", "solved", "run"),
+    [
+        ("agent", [0, 3, 3], "agent.py:agent --tasks tasks.jsonl --evaluator agent.py:check"),
+        ("environment", [1, 3, 3], "environment.py:Numbers --model environment.py:model --max-trials 3"),
+    ],
+)
+def test_project_of_init_runs_at_once(tmp_path: Path, kind: str, solved: list[int], run: str) -> None:
+    """tests/long/test_packaging.py does the rest of what it says."""
+    status, out, err = call(tmp_path, "init", "mine", "--kind", kind)
+    assert (status, err) == (0, "")
+    commands = {line.partition("#")[0].strip() for line in out.splitlines()}
+    assert {"cd mine", f"langgraph-reflexion run {run} --out runs/first", "pytest"} < commands
+    status, out, err = call(tmp_path / "mine", "run", *run.split(), "--json")
+    assert (status, json.loads(out)["solved"]) == (0, solved)
+
+
+def test_init_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text("mine")
+    status, _, err = call(tmp_path, "init")
+    assert (status, "tasks.jsonl is already there" in one_line(err)) == (2, True)
+    assert [file.name for file in tmp_path.iterdir()] == ["tasks.jsonl"]
+    assert "agent, environment" in one_line(call(tmp_path, "init", "--kind", "world")[2])

@@ -1,52 +1,45 @@
-"""The code blocks of every page run with the output shown; links resolve, and what sentences name exists."""
+"""The pages: code runs with the output shown, links resolve, names exist, generated parts are up to date."""
 
 import json
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from langgraph_reflexion.testing import ModelServer
+import langgraph_reflexion
+from langgraph_reflexion import Strategy, create_reflexion, load_environment
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.docs.command_lines import CHECKS, check
+from tests.docs.generated import REGION, regenerated, writers
 from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPARED, SANDBOXED
-from tests.docs.pages import DOCS, PAGES, ROOT, Block, Page, commands
+from tests.docs.pages import BY_NAME, DOCS, PAGES, ROOT, Block, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.tools import need
-
-pytestmark = [
-    # langgraph-supervisor imports names that LangGraph has moved.
-    pytest.mark.filterwarnings("ignore:create_react_agent has been moved"),
-]
+from tests.support.toys import Counter
 
 DATA = {"toml": tomllib.loads, "json": json.loads}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
 @pytest.fixture
-def reader(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
-    reader = Reader(tmp_path / "reader", server, monkeypatch)
-    yield reader
-    reader.leave()
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    with ModelServer() as server:
+        reader = Reader(tmp_path / "reader", server, monkeypatch)
+        yield reader
+        reader.leave()
 
 
-QUICK = ("README.md",)
-"""The page of the default run."""
-SHOWN = [
-    pytest.param(page, id=page.name, marks=[] if page.name in QUICK else [pytest.mark.long])
-    for page in PAGES
-    if page.blocks
-]
+def shown(page: Page) -> Any:
+    """The README is followed in the default run."""
+    return pytest.param(page, id=page.name, marks=[] if page.name == "README.md" else [pytest.mark.long])
 
 
-@pytest.mark.parametrize("page", SHOWN)
+# langgraph-supervisor imports names that LangGraph has moved.
+@pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
+@pytest.mark.parametrize("page", [shown(page) for page in PAGES if page.blocks])
 def test_page_code_runs(page: Page, reader: Reader) -> None:
     if page.name in SANDBOXED:
         need("bubblewrap")
@@ -73,12 +66,9 @@ def follow(page: Page, reader: Reader) -> None:
             case "text" if block.title in ("", EXCERPT):
                 assert said is not None, f"{where}: an output of nothing that was run"
                 check_output(block, said)
-            case language if language in DATA:
-                DATA[language](block.text)
-                if block.title:
-                    reader.write(block)
             case language:
-                assert block.title, f"{where}: nothing is known of ```{language}"
+                DATA.get(language, lambda text: None)(block.text)
+                assert block.title or language in DATA, f"{where}: nothing is known of ```{language}"
                 if block.title:
                     reader.write(block)
 
@@ -164,3 +154,39 @@ def test_commands_in_sentences_are_valid() -> None:
         for code in page.inline_code:
             if code.startswith((*CHECKS,)) and "..." not in code:
                 assert check(code), f"{page.name}: {code}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if REGION.search(page.text)], ids=lambda page: page.name)
+def test_generated_part_is_up_to_date(page: Page) -> None:
+    assert regenerated(page.text) == page.text, "rewrite it: python -m tests.docs.generated"
+
+
+def test_every_generated_part_is_on_a_page() -> None:
+    assert {name for page in PAGES for _, name, _ in REGION.findall(page.text)} == set(writers())
+
+
+def test_reference_lists_every_public_name() -> None:
+    in_full = {name for page in PAGES for name in page.docstrings}
+    in_short = {link.rpartition("#")[2] for link in BY_NAME["docs/reference/python.md"].links}
+    assert set(langgraph_reflexion.__all__) <= {name.rpartition(".")[2] for name in in_full}
+    assert in_full == in_short
+
+
+def test_tokens_in_the_traced_tree_are_those_of_the_run() -> None:
+    environment = load_environment("hotpotqa")
+    final = create_reflexion("demo", environment, max_trials=2).compile().invoke({"task": environment.tasks()[1]})
+    first, second = (trial["usage"] for trial in final["trials"])
+    spent = [each["input_tokens"] + each["output_tokens"] for each in (first["act"], first["reflect"], second["act"])]
+    [tree] = (block.text for block in BY_NAME["docs/howto/tracing.md"].blocks if block.title == "tree.txt")
+    chains = tree.split("\n  chain ")[1:]
+    assert [sum(map(int, re.findall(r"(\d+) tokens", chain))) for chain in chains] == spent
+
+
+def test_graph_diagram_matches_the_compiled_graph() -> None:
+    """For all strategies together."""
+    compiled = set()
+    for strategy in Strategy:
+        graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), strategy=strategy).compile().get_graph()
+        compiled |= {f"{edge.source.strip('_')}_{edge.target.strip('_')}" for edge in graph.edges}
+    drawn = (DOCS / "drawings" / "graph.svg").read_text(encoding="utf-8").lower()
+    assert set(re.findall(r'data-id="l_(\w+)_0"', drawn)) == compiled

@@ -116,7 +116,7 @@ def call(
         around.enter_context(mock.patch.dict(os.environ, {**environment_with(key), **environment}, clear=True))
         around.enter_context(mock.patch.multiple(sys, argv=["langgraph-reflexion", *args], path=[*sys.path]))
         around.enter_context(mock.patch.object(sys, "stdin", io.StringIO(typed)))
-        around.callback(forget_toys)
+        around.callback(forget, home)
         around.enter_context(contextlib.redirect_stdout(out))
         around.enter_context(contextlib.redirect_stderr(err))
         try:
@@ -126,10 +126,11 @@ def call(
     raise AssertionError("the command did not exit")
 
 
-def forget_toys() -> None:
-    """Each home has a package of this name."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "toys"]:
-        del sys.modules[name]
+def forget(home: Path) -> None:
+    """Forget the modules of a folder: the next one may have others of the same names."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(f"{home}{os.sep}"):
+            del sys.modules[name]
 
 
 def environment_with(key: str | None) -> dict[str, str]:

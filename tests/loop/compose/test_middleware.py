@@ -98,19 +98,6 @@ def test_instructions_in_blocks_stay_blocks_and_options_are_heeded() -> None:
     assert "score" not in guessing.reflects.prompts[1][-1].text
 
 
-@pytest.mark.parametrize(("best", "score"), [(1, 0.2), (3, 0.7)])
-def test_when_none_succeeds_the_best_is_the_answer(best: int, score: float) -> None:
-    guessing = Guessing()
-
-    def close(task: str, result: str) -> tuple[float, str]:
-        return (0.7 if result == f"It is {best}." else 0.2), "Not this one."
-
-    messages = solve(guessing, evaluator=close)
-    assert [message.text for message in messages[3:]] == ["", f"{best} is a number.", f"It is {best}."]
-    assert outcomes(messages) == [{"status": "failed", "trials": 3, "best": best, "score": score, "fault": ""}]
-    assert "Not this one." in guessing.reflects.prompts[0][-1].text
-
-
 def test_the_agents_own_model_can_judge_and_reflect() -> None:
     def reply(messages: list[Any]) -> str:
         if "You judge a trial" in messages[0].text:

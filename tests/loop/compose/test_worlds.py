@@ -207,20 +207,21 @@ class Report(BaseModel):
     lines: list[str] = []
 
 
-class Reporting(Talk, total=False):
+class Reporting(Basket, total=False):
     report: Report
 
 
 @pytest.mark.parametrize("way", ["graph", "middleware"])
-def test_an_object_that_the_agent_changes_in_place_begins_each_trial_as_it_was(way: str) -> None:
+def test_what_the_agent_changes_in_place_begins_each_trial_as_it_was(way: str) -> None:
     seen: list[Any] = []
 
     def verify(state: dict[str, Any]) -> bool:
-        seen.append(state["report"].lines)
+        seen.append((state["report"].lines, state["things"]))
         return len(seen) == 2
 
     def work(state: Reporting) -> dict[str, Any]:
         state["report"].lines.append("line")
+        state["things"].append("thing")
         return {"report": state["report"], "messages": [AIMessage("Done.")]}
 
     class Working(AgentMiddleware[Any, Any, Any]):
@@ -235,8 +236,8 @@ def test_an_object_that_the_agent_changes_in_place_begins_each_trial_as_it_was(w
         around = ReflexionMiddleware(reflecting(), evaluator=verify, state_schema=Reporting)
         model = ScriptedChatModel(replies=lambda messages: "Done.")
         agent = create_agent(model, [], middleware=[Working(), around], checkpointer=InMemorySaver())
-    assert agent.invoke({**INPUT, "report": Report()}, THREAD)["report"] == Report(lines=["line"])
-    assert seen == [["line"]] * 2
+    assert agent.invoke({**INPUT, "report": Report(), "things": []}, THREAD)["report"] == Report(lines=["line"])
+    assert seen == [(["line"], ["thing"])] * 2
 
 
 def test_reset_is_called_before_each_trial_and_may_give_state() -> None:
@@ -412,3 +413,5 @@ def test_a_deep_agent_finds_the_files_it_is_given_and_no_others(way: str) -> Non
     final = agent.invoke({**INPUT, "files": {"/given.txt": GIVEN}}, THREAD)
     assert listed == [f"['{given}']"] * 3
     assert (sorted(final["files"]), final["messages"][-1].text) == ([given, "/trial2.txt"], "Done 2.")
+    outcome = {"status": "failed", "trials": 3, "best": 2, "score": 0.2, "fault": ""}
+    assert final["messages"][-1].response_metadata["reflexion"] == outcome

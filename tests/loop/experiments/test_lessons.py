@@ -84,11 +84,11 @@ def test_no_password_is_written_or_shown(tmp_path: Path) -> None:
 def test_runs_are_compared_on_tasks_without_lessons_of_their_own(tmp_path: Path) -> None:
     tasks = ["a", "b", "c", "d"]
     settings: dict[str, Any] = {"lessons": "l.db", "recall": True, "frozen": True}
-    told = folder(tmp_path / "with", [row(each, 1, True) for each in tasks], tasks, **settings)
-    (told / "run.json").write_text(json.dumps(json.loads((told / "run.json").read_text()) | {"seen": ["a"]}))
+    taught = folder(tmp_path / "with", [row(each, 1, True) for each in tasks], tasks, **settings)
+    (taught / "run.json").write_text(json.dumps(json.loads((taught / "run.json").read_text()) | {"seen": ["a"]}))
     first = [row("a", 1, True), *(row(each, 1, False) for each in tasks[1:])]
     without = folder(tmp_path / "without", [*first, *(row(each, 2, True) for each in tasks[1:])], tasks)
-    comparison = compare([told, without])
+    comparison = compare([taught, without])
     [pair] = comparison.pairs
     assert (pair.matches[0].solved, pair.matches[0].of) == ((3, 3), 3)
     assert any("3 of 4 tasks" in note for note in pair.notes)

@@ -30,8 +30,8 @@ def record(folder: Path, *trials: TrialRow, secrets: Sequence[str] = ()) -> None
     """Open the record, add these trials, and close it."""
     opened = RunRecord(folder, INFO, secrets)
     for row in trials:
-        told = TrajectoryRow(task_id=row["task_id"], trial=row["trial"], observation="", steps=[], evaluation=None)
-        opened.append(Finished(row, told))
+        steps = TrajectoryRow(task_id=row["task_id"], trial=row["trial"], observation="", steps=[], evaluation=None)
+        opened.append(Finished(row, steps))
     opened.close(1.0)
 
 
