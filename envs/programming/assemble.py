@@ -15,7 +15,12 @@ def assemble(problem: Problem, completion: str) -> str:
     Any other continues the prompt; if that does not parse, it is cut at the problem's stop tokens.
     """
     completion = completion.replace("\r\n", "\n")
-    return _python(problem, completion) if problem.language == "python" else _rust(problem, completion)
+    if problem.language == "python":
+        return _python(problem, completion)
+    if problem.language == "rust":
+        return _rust(problem, completion)
+    whole = re.search(rf"\b{re.escape(problem.entry_point)}\s*\(", completion)
+    return completion if whole else problem.prompt + completion
 
 
 def _python(problem: Problem, completion: str) -> str:

@@ -37,6 +37,9 @@ from langgraph_reflexion.errors import ConfigurationError
 CODE = "code"
 """The variant in which a reply is a program, as in the paper."""
 
+OWN = ("python", "rust")
+"""The languages of our own problems, which are the same in each."""
+
 
 class Programming(Environment):
     """Functions to write (section 4.3 of the paper), in the language of the problems.
@@ -45,7 +48,7 @@ class Programming(Environment):
 
     Args:
         path: A file of problems in a form of `formats.load_problems`; by default our own.
-        language: The language of the problems, `python` or `rust`; most files contain it.
+        language: The language of the problems: `python`, `rust`, ...; most files contain it.
         sandbox: The sandbox's backend; the first that works if None.
 
     Raises:
@@ -141,9 +144,14 @@ class Programming(Environment):
         return [] if problem.gradable else list(problem.visible_tests)
 
     def test_form(self, task: Task) -> str:
-        """Return an example of a test."""
+        """Return an example of a test; raise ConfigurationError if tests in this language are not supported."""
         problem = self.problem(task)
-        return LANGUAGES[problem.language].test.replace("NAME", problem.entry_point)
+        if not (form := LANGUAGES[problem.language].test):
+            raise ConfigurationError(
+                f"self-written tests are supported in Python and Rust, but {problem.id} is {problem.language}: "
+                "choose another evaluator, such as none"
+            )
+        return form.replace("NAME", problem.entry_point)
 
     def read_tests(self, task: Task, text: str) -> list[str]:
         problem = self.problem(task)
@@ -184,6 +192,8 @@ class Coding(Programming):
 
 @cache
 def _own_problems(language: str) -> Sequence[Problem]:
+    if language not in OWN:
+        raise ConfigurationError(f"our own problems are in {' and '.join(OWN)}, not in {language}: give a --path")
     return load_problems(Path(str(files("langgraph_reflexion.envs.programming") / f"own_{language}.jsonl")))
 
 

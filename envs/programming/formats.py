@@ -1,4 +1,4 @@
-"""Readers of problem files: HumanEval, MBPP, MultiPL-E, LeetCode-hard and the project's own form."""
+"""Readers of problem files: HumanEval, MBPP, MultiPL-E, EvalPlus, LeetCode-hard and the project's own form."""
 
 import ast
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from langgraph_reflexion.envs.programming import evalplus
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python_source import (
@@ -123,6 +124,8 @@ def _leetcode(row: Row) -> Problem:
 def _multipl_e(row: Row) -> Problem:
     language = language_of(_text(row, "language"))
     prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
+    if language not in ("python", "rust"):
+        raise ValueError(f"MultiPL-E's tests are supported in Python and Rust, not {language}")
     rust = language == "rust"
     return Problem(
         id=_text(row, "name"),
@@ -172,6 +175,26 @@ def _mbpp(row: Row) -> Problem:
     )
 
 
+def _evalplus(row: Row) -> Problem:
+    task_id, entry_point = _text(row, "task_id"), _name(row, "entry_point")
+    dataset = "mbpp+" if task_id.lower().startswith("mbpp") else "humaneval+"
+    lists = [row["base_input"], row["plus_input"] or []]
+    inputs = [each for some in lists if isinstance(some, list) for each in some]
+    if not inputs or not all(isinstance(each, list) for each in [*lists, *inputs]):
+        raise ValueError("'base_input' and 'plus_input' are lists of argument lists")
+    prompt, body = _text(row, "prompt"), _text(row, "canonical_solution")
+    return Problem(
+        id=task_id,
+        source=dataset,
+        language="python",
+        prompt=prompt,
+        entry_point=entry_point,
+        cases=evalplus.cases_of(dataset, task_id, entry_point, inputs, float(row.get("atol") or 0)),
+        stop_tokens=_AFTER_A_FUNCTION,
+        canonical=prompt + body,
+    )
+
+
 def _own(row: Row) -> Problem:
     try:
         problem = TypeAdapter(Problem).validate_python(row)
@@ -182,10 +205,10 @@ def _own(row: Row) -> Problem:
     for case in problem.cases if problem.language == "python" else ():
         try:
             call_of(case.call)
-            literal_of(case.expected)
+            literal_of(case.expected or "None")
         except NotLiteralError as error:
             raise ValueError(f"{case.call[:200]}, {case.expected[:200]}: {error}") from None
-        if case.comparison not in COMPARISONS:
+        if case.comparison not in COMPARISONS | evalplus.RULES:
             raise ValueError(
                 f"unknown comparison {case.comparison!r}: choose one of {', '.join(sorted(COMPARISONS))}"
             )
@@ -194,6 +217,7 @@ def _own(row: Row) -> Problem:
 
 _FORMS: tuple[tuple[set[str], Callable[[Row], Problem]], ...] = (
     ({"id", "source", "language", "cases"}, _own),
+    ({"task_id", "base_input", "plus_input", "canonical_solution"}, _evalplus),
     ({"name", "language", "prompt", "test", "stop_tokens", "entry_point"}, _multipl_e),
     ({"task_id", "test_list", "code"}, _mbpp),
     ({"task_id", "prompt", "entry_point", "test"}, _humaneval),

@@ -5,12 +5,13 @@ answers with plain values, which are compared here. Checks that are not plain ca
 calls the candidate in its own.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 
 from langgraph_reflexion.envs.base import TestOutcome
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
+from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python import PythonGrader
-from langgraph_reflexion.envs.programming.rust import RustGrader
 from langgraph_reflexion.envs.programming.values import CANDIDATE, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import ConfigurationError
@@ -28,12 +29,12 @@ class Grader:
     """
 
     def __init__(self, sandbox: Sandbox, limits: Limits = CANDIDATE) -> None:
-        self._python, self._rust = PythonGrader(sandbox, limits), RustGrader(sandbox, limits)
+        self._python, self._compiled = PythonGrader(sandbox, limits), CompiledGrader(sandbox, limits)
 
-    def expect_toolchains(self, languages: Collection[str]) -> None:
+    def expect_toolchains(self, languages: Iterable[str]) -> None:
         """Expect the toolchains of these languages."""
-        if "rust" in languages:
-            self._rust.expect_toolchain()
+        for name in sorted(languages):
+            self._compiled.expect_toolchain(LANGUAGES[name])
 
     def failure(self, problem: Problem, code: str) -> str | None:
         """Run the hidden tests on a whole program, as `assemble` returns it.
@@ -47,7 +48,7 @@ class Grader:
         if not problem.gradable or not (problem.cases or problem.test):
             raise ConfigurationError(f"{problem.id} has no hidden tests that can be run here: it cannot be graded")
         failure = self._of(problem).failure(problem, code)
-        # Rust programs return any characters, such as those that a terminal obeys.
+        # Programs in some languages return any characters, such as those that a terminal obeys.
         return None if failure is None else one_line(failure) or "it failed"
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
@@ -61,6 +62,9 @@ class Grader:
 
         Returns:
             For each round, the outcome of each test.
+
+        Raises:
+            ConfigurationError: self-written tests in this language are not supported.
         """
         return self._of(problem).run_tests(problem, code, tests, times) if tests else [[] for _ in range(times)]
 
@@ -72,8 +76,11 @@ class Grader:
         Args:
             problem: The problem.
             tests: Single asserts, as `test_extraction.tests_in` returns them.
+
+        Raises:
+            ConfigurationError: self-written tests in this language are not supported.
         """
         return self._of(problem).valid_tests(problem, tests)
 
-    def _of(self, problem: Problem) -> PythonGrader | RustGrader:
-        return self._python if problem.language == "python" else self._rust
+    def _of(self, problem: Problem) -> PythonGrader | CompiledGrader:
+        return self._python if problem.language == "python" else self._compiled

@@ -1,8 +1,8 @@
-"""The languages, and the program around a Rust candidate, from `languages.toml`."""
+"""Languages as data: the program around a candidate, and the commands that compile and run it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from string import Template
 
 from langgraph_reflexion.envs.programming.values import one_line
@@ -16,35 +16,44 @@ class Language:
 
     name: str
     file: str
-    test: str
-    """An example of a self-written test of the function NAME."""
     aliases: Sequence[str] = ()
     compile: Sequence[str] = ()
-    """The command that compiles."""
+    """The command that compiles, if any."""
     made: Sequence[str] = ()
     """The files that compiling creates and running needs."""
     run: Sequence[str] = ()
     program: str = ""
     call: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Other files, as templates like `program`."""
+    values: str = "json"
     error: str = ""
     """A pattern for the compiler's error in its output."""
+    memory: int = 1024
+    """Memory limit of a candidate in MB. Runtimes reserve more than they use."""
+    test: str = ""
+    """An example of a self-written test of the function NAME; empty if they are not supported."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    fix: str = ""
+    """How to install the toolchain."""
 
-    def source(self, code: str, calls: Sequence[str]) -> str:
-        """Return the program that makes calls to a candidate and prints their values."""
+    def sources(self, code: str, calls: Sequence[str]) -> dict[str, str]:
+        """Return the files of a program that makes calls to a candidate and prints their values."""
         call = Template(self.call)
         lines = [call.substitute(number=number, call=each) for number, each in enumerate(calls)]
-        return Template(self.program).substitute(code=code, calls="\n".join(lines), count=len(calls))
+        given = {"code": code, "calls": "\n".join(lines), "count": len(calls)}
+        templates = {self.file: self.program, **self.files}
+        return {name: Template(text).substitute(given) for name, text in templates.items()}
 
     def complaint(self, printed: str) -> str:
         """Return the first error in a compiler's output, in one line."""
-        found = re.search(self.error, printed, re.MULTILINE)
+        found = re.search(self.error, printed, re.MULTILINE) if self.error else None
         lines = printed.strip().splitlines() or [""]
         return one_line(found[0] if found else lines[0])[:500]
 
 
 LANGUAGES = {name: Language(name, **each) for name, each in own_table(__file__, "languages.toml").items()}
 """The languages by name."""
-RUST = LANGUAGES["rust"]
 
 
 def language_of(name: str) -> str:

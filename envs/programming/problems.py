@@ -14,15 +14,16 @@ class Case:
     """
 
     call: str
-    """The call with literal arguments: `running_total([1, 2])`, `running_total(vec![1, 2])`. In Rust, any
-    expression."""
+    """The call with literal arguments: `running_total([1, 2])`, `running_total(vec![1, 2])`. In compiled languages,
+    any expression."""
     expected: str
-    """A literal: `[1, 3]`, `vec![1, 3]`."""
+    """A literal: `[1, 3]`, `vec![1, 3]`; JSON for languages other than Python and Rust. Empty if it is what the
+    canonical solution returns."""
     comparison: str = "=="
     """How the value, on the left, compares with it: Python's comparison operators, `truth` (compare Python's `bool`
-    of the value), or `close` (within `atol`)."""
+    of the value), `close` (within `atol`), or one of EvalPlus's rules."""
     atol: float = 0.0
-    """The absolute tolerance of `close`."""
+    """The absolute tolerance of `close`, and of floats in EvalPlus's rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class Problem:
 
     id: str
     source: str
-    """One of `humaneval`, `mbpp`, `multipl-e`, `leetcode` or `own`."""
+    """One of `humaneval`, `mbpp`, `multipl-e`, `humaneval+`, `mbpp+`, `leetcode` or `own`."""
     language: str
-    """`python` or `rust`."""
+    """One of `languages.LANGUAGES`, such as `python` or `rust`."""
     prompt: str
     """The beginning of a program: signature and description. A completion may continue it."""
     entry_point: str

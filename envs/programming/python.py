@@ -12,7 +12,7 @@ from typing import Any
 
 import langgraph_reflexion
 from langgraph_reflexion.envs.base import TestOutcome
-from langgraph_reflexion.envs.programming import sandbox_runner
+from langgraph_reflexion.envs.programming import evalplus, sandbox_runner
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.python_source import (
     call_of,
@@ -23,7 +23,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     valid,
 )
 from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
-from langgraph_reflexion.envs.programming.values import Answer, Call, ended_by, holds, one_line, shown
+from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, ended_by, holds, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -217,7 +217,7 @@ def _answer(line: bytes) -> Answer:
             case {"raised": [str(name), str(text), _]}:
                 return Answer(error=_exception_line(name, text))
             case {"odd": str(what)}:
-                return Answer(error=f"it returned a value that is not plain: {one_line(what)}")
+                return Answer(error=f"it returned a value that is not plain: {one_line(what)}", odd=True)
     except NotPlainError as error:
         return Answer(error=f"it returned a value that is not plain: {one_line(str(error))}")
     return Answer(error="its answer is malformed")
@@ -252,15 +252,12 @@ class PythonGrader:
         """Return the first failure of the hidden tests, perhaps without words; None if all pass."""
         calls = [call_of(case.call) for case in problem.cases]
         if calls:
-            right = [literal_of(case.expected) for case in problem.cases]
-            room = 2 * sum(len(json.dumps(encode(each))) for each in right)
+            right = self._expected(problem)
+            room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
             answers = self._runs.answers(code, problem.entry_point, calls, room=room)
-            for case, answer, expected in zip(problem.cases, answers, right, strict=True):
-                if not answer.returned:
-                    return f"{case.call}: {answer.error}"
-                if not holds(answer.value, case.comparison, expected, case.atol):
-                    wanted = shown(expected) if case.comparison in ("==", "close") else case.comparison
-                    return f"{case.call}: it returned {shown(answer.value)}, expected {wanted}"
+            for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
+                if (why := _wrong(case, answer, expected, list(args))) is not None:
+                    return f"{case.call}: {why}"
         if problem.test:
             call_check = not problem.self_calling
             done = self._runs.checks(code, problem.entry_point, problem.setup, problem.test, call_check=call_check)
@@ -303,6 +300,21 @@ class PythonGrader:
         error = "" if passed or done.why.startswith("AssertionError") else done.why
         return TestOutcome(test, passed, output=done.last, error=error)
 
+    def _expected(self, problem: Problem) -> list[Answer]:
+        """Return the expected answers, if necessary by running the canonical solution."""
+        if all(case.expected for case in problem.cases):
+            return [Answer(value=literal_of(case.expected), returned=True) for case in problem.cases]
+        if problem.canonical is None:
+            raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
+        calls = [call_of(case.call) for case in problem.cases]
+        right = self._runs.answers(problem.canonical, problem.entry_point, calls, room=ROOM)
+        for case, answer in zip(problem.cases, right, strict=True):
+            if not answer.returned and not answer.odd:
+                raise ConfigurationError(
+                    f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
+                )
+        return right
+
 
 def _setup(problem: Problem) -> str:
     """Return the source that self-written tests have in addition to the candidate."""
@@ -312,3 +324,21 @@ def _setup(problem: Problem) -> str:
 def _case(test: str, entry_point: str) -> Case | None:
     tree = parse(test)
     return case_of(tree.body[0], [entry_point]) if tree is not None and len(tree.body) == 1 else None
+
+
+def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str | None:
+    """Return why an answer is wrong; None if it is right."""
+    if case.comparison in evalplus.RULES:
+        wanted = (
+            (expected.odd or expected.value is not None) if case.comparison.endswith("-something") else expected.value
+        )
+        if (answer.returned or answer.odd) and evalplus.holds(
+            case.comparison, answer.value, wanted, case.atol, args, odd=answer.odd
+        ):
+            return None
+    elif answer.returned and holds(answer.value, case.comparison, expected.value, case.atol):
+        return None
+    if not answer.returned:
+        return answer.error
+    wanted_text = shown(expected.value) if case.comparison in ("==", "evalplus", "close") else case.comparison
+    return f"it returned {shown(answer.value)}, expected {wanted_text}"

@@ -23,10 +23,12 @@ class Answer:
     """The outcome of one call."""
 
     value: Any = None
-    """A plain value in Python; its text in Rust."""
+    """A plain value in Python; its text in other languages."""
     returned: bool = False
     error: str = ""
     """What was raised, or ended the program, in one line; empty if it returned a plain value."""
+    odd: bool = False
+    """It returned a value that is not plain."""
 
 
 def shown(value: Any) -> str:
@@ -89,6 +91,9 @@ CANDIDATE = Limits(wall=120, cpu=20, memory=1024 * MB, result=MB)
 """The limits of a candidate for all its tests together. They count CPU, so that a verdict does not depend on what
 else the machine does, and are twice the original code's ten seconds, which a logged solution (HumanEval/129) nearly
 needs. A candidate that only waits is ended after two minutes."""
+
+ROOM = 16 * MB
+"""Bytes of the answers of a canonical solution."""
 
 COMPILER = Limits(wall=60, cpu=120, memory=4096 * MB, processes=256, descriptors=1024, disk=512 * MB)
 """The limits of compiling a candidate."""

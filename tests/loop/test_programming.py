@@ -11,10 +11,10 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN
-from langgraph_reflexion.envs.programming.languages import RUST
-from langgraph_reflexion.envs.programming.rust import RustGrader
+from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
 from langgraph_reflexion.experiments.locks import locked
@@ -51,9 +51,9 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_a_missing_toolchain_is_noticed_before_a_run(problems: Programming) -> None:
     problems.expect_programs(problems.tasks())
-    missing = replace(RUST, compile=["rustcc"])
+    missing = replace(LANGUAGES["rust"], compile=["rustcc"])
     with pytest.raises(EnvironmentUnavailable, match=r"rust: rustcc: no such program .*; install Rust"):
-        RustGrader(Sandbox(), Limits(), missing).expect_toolchain()
+        CompiledGrader(Sandbox(), Limits()).expect_toolchain(missing)
 
 
 def block(code: str) -> str:

@@ -125,6 +125,15 @@ def test_problem_that_is_not_gradable(grader):
         grader.failure(replace(CALLS, cases=()), HONEST)
 
 
+def test_canonical_solution_defines_the_expected_values(grader):
+    cases = tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases)
+    problem = replace(CALLS, cases=cases, canonical=HONEST)
+    assert not grader.failure(problem, HONEST)
+    assert grader.failure(problem, "def spread(numbers):\n    return 8")
+    with pytest.raises(ConfigurationError, match="canonical"):
+        grader.failure(replace(problem, canonical="def spread(numbers):\n    return 1 / 0"), HONEST)
+
+
 def test_method_of_class_solution(grader):
     assert not grader.failure(CALLS, f"class Solution:\n    def spread(self, numbers):\n        {RIGHT}")
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion.envs.programming.languages import LANGUAGES, RUST
-from langgraph_reflexion.envs.programming.rust import RustGrader
+from langgraph_reflexion.envs.programming.compiled import CompiledGrader
+from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.values import CANDIDATE
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -22,13 +22,13 @@ def test_sample(grader, name):
     other = replace(problem, cases=(replace(problem.cases[0], expected="7", comparison="=="),))
     assert "expected 7" in grader.failure(other, problem.canonical)
     broken = grader.failure(problem, BROKEN[name])
-    assert "rror" in broken
+    assert "rror" in broken or ".go:" in broken
     assert "\n" not in broken
 
 
 @pytest.mark.needs("bubblewrap")
 def test_missing_toolchain():
-    nowhere = replace(RUST, compile=["no-such-compiler", "-o", "main"])
+    nowhere = replace(LANGUAGES["rust"], compile=["no-such-compiler", "-o", "main"])
     with pytest.raises(EnvironmentUnavailable, match=r"rust: no-such-compiler: .*; install ") as raised:
-        RustGrader(Sandbox("bubblewrap"), CANDIDATE, nowhere).build("", [])
+        CompiledGrader(Sandbox("bubblewrap"), CANDIDATE).build(nowhere, "", [])
     assert "\n" not in str(raised.value)

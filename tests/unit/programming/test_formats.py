@@ -44,6 +44,16 @@ MBPP = {
     "challenge_test_list": ["assert half(-1) == -0.5"],
     "test_setup_code": "",
 }
+PLUS = {
+    "task_id": "Mbpp/750",
+    "prompt": '"""\nAdd a tuple to a list.\n"""\n',
+    "entry_point": "add_tuple",
+    "canonical_solution": "\ndef add_tuple(xs, t):\n    return xs + list(t)\n",
+    "base_input": [[[5], [6, 7]]],
+    "plus_input": [[[], []]],
+    "atol": 0,
+    "contract": "",
+}
 LEETCODE = {
     "prompt": "# Halve `n`, `k` times.\nclass Solution:\n    def halves(self, n: int, k: int) -> int:\n        ",
     "task_id": "halves",
@@ -108,6 +118,14 @@ def test_mbpp_and_sanitized_mbpp(tmp_path):
     assert (other.prompt, other.setup) == (problem.prompt, "import math")
 
 
+def test_evalplus_restores_types(tmp_path):
+    problem = only(tmp_path, PLUS)
+    assert (problem.source, {case.expected for case in problem.cases}) == ("mbpp+", {""})
+    assert [case.call for case in problem.cases] == ["add_tuple([5], (6, 7))", "add_tuple([], ())"]
+    human = only(tmp_path, {**PLUS, "task_id": "HumanEval/750", "plus_input": [[[float("inf")], []]]})
+    assert [case.call for case in human.cases] == ["add_tuple([5], [6, 7])", "add_tuple([inf], [])"]
+
+
 def test_leetcode_and_problems_with_classes_cannot_be_graded(tmp_path):
     problem = only(tmp_path, LEETCODE)
     assert (problem.gradable, problem.visible_tests) == (False, ("assert halves(8, 2) == 2",))
@@ -142,8 +160,9 @@ OWN = {"id": "f", "source": "own", "language": "python", "prompt": "def f(n):\n"
         ({**OWN, "cases": [{"call": "f(g)", "expected": "2"}]}, "literal"),
         ({**HUMANEVAL, "task_id": "mine"}, "'mine'"),
         ({**RUST, "test": "assert_eq!(candidate(3), other(4));"}, "assert_eq!"),
-        ({**MULTIPL_E, "language": "go"}, "unknown language"),
+        ({**MULTIPL_E, "language": "go"}, "MultiPL-E"),
         ({**MBPP, "test_list": ["assert other(3)"], "challenge_test_list": []}, "function"),
+        ({**PLUS, "base_input": [[3, 4]]}, "Mbpp/750"),
     ],
 )
 def test_error_has_its_place(tmp_path, row, word):

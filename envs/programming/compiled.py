@@ -1,4 +1,4 @@
-"""The grader of Rust: candidates are compiled once with all their calls."""
+"""The grader of every language but Python: candidates are compiled once with all their calls."""
 
 import contextlib
 import json
@@ -11,57 +11,60 @@ import langgraph_reflexion
 from langgraph_reflexion.envs.base import TestOutcome
 from langgraph_reflexion.envs.programming import rust_values
 from langgraph_reflexion.envs.programming.assemble import assemble
-from langgraph_reflexion.envs.programming.languages import RUST, Language
+from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
 from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, ended_by, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.types import MAX_FILES
+from langgraph_reflexion.envs.sandbox.types import MAX_FILES, MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 
-class RustGrader:
-    """Grades Rust candidates; see `Grader`."""
+class CompiledGrader:
+    """Grades candidates that are compiled, or run by another interpreter; see `Grader`."""
 
-    def __init__(self, sandbox: Sandbox, limits: Limits, language: Language = RUST) -> None:
-        self._sandbox, self._limits, self._language = sandbox, limits, language
+    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
+        self._sandbox, self._limits = sandbox, limits
 
-    def expect_toolchain(self) -> None:
-        """Expect the compiler; raise `EnvironmentUnavailable` if it is missing."""
-        with _explained():
-            self._sandbox.expect_program(self._language.compile[0])
+    def expect_toolchain(self, language: Language) -> None:
+        """Expect the programs that compile and run a candidate; raise `EnvironmentUnavailable` if one is missing."""
+        with _explained(language):
+            for argv in filter(None, (language.compile, language.run)):
+                self._sandbox.expect_program(argv[0])
 
     def failure(self, problem: Problem, code: str) -> str | None:
         """Return the first failure of the hidden tests, which share one compilation; None if all pass."""
+        language = LANGUAGES[problem.language]
         calls = [case.call for case in problem.cases]
-        built, error = self.build(code, calls)
+        built, error = self.build(language, code, calls)
         if error:
             return error
         room = 4 * sum(len(case.expected) for case in problem.cases)
-        answers = self._answers(built, len(calls), room=room)
+        answers = self._answers(language, built, len(calls), room=room)
         for case, answer in zip(problem.cases, answers, strict=True):
             if not answer.returned:
                 return f"{case.call}: {answer.error}"
-            if not _holds(case, answer.value):
+            if not _holds(language, case, answer.value):
                 return f"{case.call}: it returned {answer.value[:LONGEST]}, expected {case.expected}"
         return None
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """See `Grader.run_tests`; all tests share one compilation."""
+        language = _tested(problem)
         cases = [cases_in(test, problem.entry_point)[0] for test in tests]
         # If a test is more than a call, the value of the call says more than that the test is false.
         inner = [inner_call(case.call, problem.entry_point) for case in cases]
         calls = [*(case.call for case in cases), *(call for call in inner if call)]
-        built, error = self.build(code, calls)
+        built, error = self.build(language, code, calls)
         if error:
             return [[TestOutcome(test, passed=False, error=error) for test in tests]] * times
         rounds = []
         for _ in range(times):
-            answers = self._answers(built, len(calls), each=True)
+            answers = self._answers(language, built, len(calls), each=True)
             inner_answers = iter(answers[len(cases) :])
             rounds.append(
                 [
-                    _outcome(test, case, answer, next(inner_answers) if call else answer)
+                    _outcome(language, test, case, answer, next(inner_answers) if call else answer)
                     for test, case, answer, call in zip(tests, cases, answers, inner, strict=False)
                 ]
             )
@@ -73,7 +76,7 @@ class RustGrader:
         All are compiled together, and those with errors are removed until none is left. Errors in the prompt, which
         may leave something to the candidate, keep all.
         """
-        file = self._language.file
+        language = _tested(problem)
         tests = [test for test in tests if call_in(test, problem.entry_point)]
         stub = assemble(problem, "    unimplemented!()\n}\n")
         head = f"{stub}\n#[allow(unused_imports)]\nuse std::collections::*;\n"
@@ -82,9 +85,9 @@ class RustGrader:
             lines = [f"fn test_{number}() {{ {test} }}" for number, test in enumerate(tests)]
             source = head + "\n".join(lines) + "\n"
             argv = ["rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "--error-format=json"]
-            argv += ["-Awarnings", file]
-            done = self._run(argv, {file: source}, COMPILER)
-            wrong = {line - first for line in _lines_with_errors(done.errors, file)}
+            argv += ["-Awarnings", language.file]
+            done = self._run(language, argv, {language.file: source}, COMPILER)
+            wrong = {line - first for line in _lines_with_errors(done.errors, language.file)}
             left = [test for number, test in enumerate(tests) if number not in wrong]
             if done.status == "ok" or len(left) == len(tests):
                 # All compile, or the prompt itself does not.
@@ -92,65 +95,99 @@ class RustGrader:
             tests = left
         return tests
 
-    def build(self, code: str, calls: Sequence[str]) -> tuple[Mapping[str, str | bytes], str]:
+    def build(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Mapping[str, str | bytes], str]:
         """Compile the program around a candidate, and return its files and the first error, in one line."""
-        language = self._language
-        files = {language.file: language.source(code, calls).encode(errors="replace")}
-        done = self._run(language.compile, files, COMPILER, collect=language.made)
+        sources = language.sources(code, calls)
+        files = {name: text.encode(errors="replace") for name, text in sources.items()}
+        if not language.compile:
+            return files, ""
+        done = self._run(language, language.compile, files, COMPILER, collect=language.made)
         if done.status == "ok" and 0 < len(done.files) <= MAX_FILES:
             return done.files, ""
         complaint = language.complaint(f"{done.errors}\n{done.text}")
         return {}, ended_by(done, COMPILER) or complaint or "it does not compile"
 
     def _answers(
-        self, built: Mapping[str, str | bytes], count: int, *, each: bool = False, room: int = 0
+        self, language: Language, built: Mapping[str, str | bytes], count: int, *, each: bool = False, room: int = 0
     ) -> list[Answer]:
         """Return the answers to the calls of a program.
 
         If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
         """
         answers: list[Answer] = []
-        limits = replace(self._limits, result=self._limits.result + room)
+        memory = max(self._limits.memory, language.memory * MB)
+        limits = replace(self._limits, memory=memory, result=self._limits.result + room)
         while len(answers) < count:
-            done = self._run([*self._language.run, str(len(answers))], built, limits)
+            done = self._run(language, [*language.run, str(len(answers))], built, limits)
             lines = done.result.decode(errors="replace").split("\n")[:-1]
             answers += [_answer(line) for line in lines[: count - len(answers)]]
             if len(answers) < count:
-                ended = Answer(error=ended_by(done, limits) or _ended(self._language, done))
+                ended = Answer(error=ended_by(done, limits) or _ended(language, done))
                 answers += [ended] * (1 if each else count - len(answers))
         return answers
 
     def _run(
-        self, argv: Sequence[str], files: Mapping[str, str | bytes], limits: Limits, collect: Sequence[str] = ()
+        self,
+        language: Language,
+        argv: Sequence[str],
+        files: Mapping[str, str | bytes],
+        limits: Limits,
+        collect: Sequence[str] = (),
     ) -> Result:
-        policy = Policy(hidden=(Path(langgraph_reflexion.__file__).parent,))
-        with _explained():
+        policy = Policy(env=language.env, hidden=(Path(langgraph_reflexion.__file__).parent,))
+        with _explained(language):
             return self._sandbox.run(argv, files=files, collect=collect, limits=limits, policy=policy)
 
 
 @contextlib.contextmanager
-def _explained() -> Iterator[None]:
+def _explained(language: Language) -> Iterator[None]:
     try:
         yield
     except EnvironmentUnavailable as error:
-        raise EnvironmentUnavailable(f"rust: {error}; install Rust: https://rustup.rs") from None
+        raise EnvironmentUnavailable(f"{language.name}: {error}; {language.fix}") from None
 
 
-def _outcome(test: str, case: Case, answer: Answer, shown: Answer) -> TestOutcome:
-    passed = not answer.error and _holds(case, answer.value)
+def _tested(problem: Problem) -> Language:
+    if problem.language != "rust":
+        raise ConfigurationError(
+            f"self-written tests are supported in Python and Rust, but {problem.id} is {problem.language}"
+        )
+    return LANGUAGES["rust"]
+
+
+def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: Answer) -> TestOutcome:
+    passed = not answer.error and _holds(language, case, answer.value)
     return TestOutcome(test, passed, output=shown.value[:LONGEST] if shown.returned else "", error=answer.error)
 
 
-def _holds(case: Case, printed: str) -> bool:
+def _holds(language: Language, case: Case, printed: str) -> bool:
     if case.comparison not in ("==", "!=", "close"):
-        raise ConfigurationError(f"no comparison {case.comparison!r} in Rust: choose one of ==, != and close")
+        raise ConfigurationError(
+            f"no comparison {case.comparison!r} in {language.name}: choose one of ==, != and close"
+        )
     try:
-        got, expected = rust_values.read_value(printed), rust_values.read_value(case.expected)
+        if language.values == "debug":
+            got, expected = rust_values.read_value(printed), rust_values.read_value(case.expected)
+            if case.comparison == "close":
+                return rust_values.close(got, expected, case.atol)
+            return (got == expected) is (case.comparison == "==")
+        value, wanted = json.loads(printed), json.loads(case.expected)
     except (ValueError, RecursionError):
         return False
     if case.comparison == "close":
-        return rust_values.close(got, expected, case.atol)
-    return (got == expected) is (case.comparison == "==")
+        return type(value) in (int, float) and abs(value - wanted) < case.atol
+    return _same(value, wanted) is (case.comparison == "==")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal; true is not a number."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return bool(one == other)
 
 
 def _lines_with_errors(printed: str, file: str) -> Iterator[int]:
