@@ -70,19 +70,19 @@ class Record(BaseModel):
 
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON."""
-        return self.model_dump(exclude_none=True)
+        return self.model_dump()
 
 
 class LessonSource(Record):
-    """A trial that taught a lesson, or a person who wrote it. All sources with the same words are one lesson."""
+    """A trial that taught a lesson. All sources with the same words are one lesson."""
 
     stored_as = "sources"
     searched: ClassVar[list[str]] = ["instruction", "observation", "text"]
 
     text: Text
-    outcome: str = "person"
-    """The trial's outcome, `failure` or `success`; `person` for a lesson that a person wrote."""
-    task: str = ""
+    outcome: str
+    """The trial's outcome, `failure` or `success`."""
+    task: str
     """The task's id."""
     kind: str = ""
     """The task's kind."""
@@ -101,7 +101,7 @@ class LessonSource(Record):
     @property
     def key(self) -> str:
         # A trial teaches one lesson, even if its node is run again and the model says something else.
-        return _digest(self.run, self.task, self.trial, self.outcome, "" if self.task else self.text)
+        return _digest(self.run, self.task, self.trial, self.outcome)
 
     @property
     def lesson(self) -> str:
@@ -131,14 +131,13 @@ class LessonUse(Record):
 
 
 class LessonEdit(Record):
-    """A person's change of a lesson. Of several changes of the same field the latest counts."""
+    """A person's decision whether a lesson is retired. Of several the latest counts."""
 
     stored_as = "edits"
 
     lesson: str
     date: str
-    text: Text | None = None
-    retired: bool | None = None
+    retired: bool
 
 
 RECORDS: dict[str, type[Record]] = {each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit)}

@@ -29,7 +29,7 @@ _FUNCTION_WORDS = (
 
 @dataclass
 class Lesson:
-    """A lesson with its sources, the trials whose prompts had it, and a person's edits, each oldest first."""
+    """A lesson with its sources, the trials whose prompts had it, and a person's decisions, each oldest first."""
 
     id: str
     text: str
@@ -65,7 +65,7 @@ class Lesson:
 
 
 class LessonSnapshot:
-    """The lessons of a namespace, with their numbers and edits applied.
+    """The lessons of a namespace, with their numbers.
 
     Attributes:
         records: All records, by kind and key.
@@ -92,9 +92,8 @@ class LessonSnapshot:
         }
         for lesson in self.lessons.values():
             lesson.expected, lesson.retired = effect(lesson.uses, self.uses)
-            for edit in lesson.edits:  # a person's word counts, whatever the numbers
-                lesson.text = lesson.text if edit.text is None else edit.text
-                lesson.retired = lesson.retired if edit.retired is None else edit.retired
+            if lesson.edits:  # a person's word counts, whatever the numbers
+                lesson.retired = lesson.edits[-1].retired
 
     def find(self, lesson: str) -> Lesson:
         """Return the lesson whose id begins with this text.

@@ -143,9 +143,7 @@ def expect_lessons(where: str) -> None:
         ConfigurationError: the file is missing.
     """
     if not (is_postgres(where) or Path(where).is_file()):
-        raise ConfigurationError(
-            f"there are no lessons in {public_database(where)}: no such file (lessons import with --env creates it)"
-        )
+        raise ConfigurationError(f"there are no lessons in {public_database(where)}: no such file")
 
 
 @asynccontextmanager
