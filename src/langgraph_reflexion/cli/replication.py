@@ -12,25 +12,21 @@ from langgraph_reflexion.cli.basics import AsJson, suggest
 
 def import_upstream(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A clone of the original repository, or part of it.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder, or an earlier import to replace.")],
-    as_json: AsJson = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new folder.")],
 ) -> None:
     """Import the original's logs, a run folder for each.
 
     Irregularities are listed on standard error.
     """
+    from langgraph_reflexion.experiments.pairing import count
     from langgraph_reflexion.printable import printable
     from langgraph_reflexion.replication.imports import import_logs, solved
 
     done = import_logs(path, out)
-    if as_json:
-        typer.echo(json.dumps(done.as_json(), indent=2))
-    else:
-        for name, run in done.runs.items():
-            typer.echo(f"{name}: {' '.join(map(str, solved(run)))} of {len(run.tasks)}")
-        runs = f"{len(done.runs)} log{'s' * (len(done.runs) != 1)}"
-        typer.echo(f"{runs} imported into {out}")
-        suggest("report", "--paper", out)
+    for name, run in done.runs.items():
+        typer.echo(f"{name}: {' '.join(map(str, solved(run)))} of {len(run.tasks)}")
+    typer.echo(f"{count(len(done.runs), 'log')} imported into {out}")
+    suggest("report", "--paper", out)
     notes = [f"{name}: {note}" for name, run in done.runs.items() for note in run.notes]
     for (folder, why), left in groupby(done.left_out, lambda each: (PurePosixPath(each[0]).parent, each[1])):
         first, *others = (source for source, _ in left)

@@ -1,17 +1,9 @@
-"""Imports of the original's logs: a run folder for each, and a list of what was imported.
+"""Imports of the original's logs: a folder with a run folder, without checkpoints, for each."""
 
-    import.json     the runs, and what was left out
-    NAME/           a run folder, without checkpoints
-
-`import.json` is written first and completed last, so that an interrupted import can be recognised. A repeated import
-replaces what an import wrote, and nothing else.
-"""
-
-import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,12 +11,10 @@ from typing import Any
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import solved_by_trial
-from langgraph_reflexion.experiments.record import RUN, TRAJECTORIES, TRIALS, holds_run, json_error
+from langgraph_reflexion.experiments.record import RUN, TRAJECTORIES, TRIALS
 from langgraph_reflexion.experiments.rows import atomic_write
 from langgraph_reflexion.replication.logs import RESULTS, LoggedRun, Original, digest, originals
 from langgraph_reflexion.replication.readers import read_run_log
-
-IMPORT = "import.json"
 
 _PARTS = {"alfworld": "ALFWorld", "hotpotqa": "HotPotQA", "programming": "programming", "webshop": "WebShop"}
 
@@ -42,26 +32,12 @@ class Import:
     @property
     def missing(self) -> list[str]:
         """The parts of the original without a log."""
-        found = {run.settings["environment"] for run in self.runs.values()}
-        return [label for environment, label in _PARTS.items() if environment not in found]
+        return missing_parts({run.settings["environment"] for run in self.runs.values()})
 
-    def as_json(self) -> dict[str, Any]:
-        runs = [
-            {
-                "name": name,
-                "source": run.source,
-                "environment": run.settings["environment"],
-                "tasks": len(run.tasks),
-                "solved": solved(run),
-                "notes": run.notes,
-            }
-            for name, run in self.runs.items()
-        ]
-        left_out = [{"source": source, "why": why} for source, why in self.left_out]
-        return {"dir": str(self.folder), "runs": runs, "left_out": left_out, "missing": self.missing}
 
-    def write_list(self, *, complete: bool) -> None:
-        _write_json(self.folder / IMPORT, {"complete": complete, **self.as_json()})
+def missing_parts(environments: Collection[str]) -> list[str]:
+    """Return the parts of the original without a log, by the environments of those that were imported."""
+    return [label for environment, label in _PARTS.items() if environment not in environments]
 
 
 def solved(run: LoggedRun) -> list[int]:
@@ -74,11 +50,11 @@ def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original]
 
     Args:
         root: The clone, a folder of it, or one log.
-        out: A folder that is new or empty, or holds an earlier import, which is replaced.
+        out: A folder that is new or empty.
         known: What is known of logs, by their digests; by default that of the original's own (`originals.toml`).
 
     Raises:
-        ConfigurationError: there is no log, or the folder holds something else or cannot be written to.
+        ConfigurationError: there is no log, or the folder is not empty or cannot be written to.
     """
     root, done = Path(root), Import(Path(out))
     logs = list(_read_logs(root, originals() if known is None else known, done.left_out))
@@ -87,31 +63,14 @@ def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original]
         raise ConfigurationError(f"{root} holds no log of the original repository: give a clone of it{unread}")
     done.runs.update(zip(_names(logs), logs, strict=True))
     try:
-        _clear(done)
         done.folder.mkdir(parents=True, exist_ok=True)
-        done.write_list(complete=False)
+        if any(done.folder.iterdir()):
+            raise ConfigurationError(f"{out} is not empty: choose another --out")
         for name, run in done.runs.items():
             _write_run(done.folder / name, run)
-        done.write_list(complete=True)
     except OSError as error:
         raise ConfigurationError(f"cannot write the import to {out}: {error.strerror or error}") from error
     return done
-
-
-def read_import(folder: Path | str) -> dict[str, Any]:
-    """Return a folder's `import.json`.
-
-    Raises:
-        ConfigurationError: nothing was imported into the folder.
-    """
-    try:
-        listed = json.loads((Path(folder) / IMPORT).read_text(encoding="utf-8"))
-        if not all((run["name"],) == Path(run["name"]).parts != ("..",) for run in listed["runs"]):
-            raise ValueError("a run is not a folder of it")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        why = f"there is no {IMPORT}" if isinstance(error, FileNotFoundError) else f"{IMPORT} {json_error(error)}"
-        raise ConfigurationError(f"{folder} holds no import: {why}; import-upstream makes one") from error
-    return dict(listed)
 
 
 def _read_logs(root: Path, known: Mapping[str, Original], left_out: list[tuple[str, str]]) -> Iterator[LoggedRun]:
@@ -158,30 +117,9 @@ def _names(runs: Sequence[LoggedRun]) -> list[str]:
     return names
 
 
-def _clear(done: Import) -> None:
-    """Remove what an earlier import has written.
-
-    Raises:
-        ConfigurationError: the folder holds something else, or a run of the user's by one of the names.
-    """
-    out = done.folder
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
-    if not out.is_dir() or not (out / IMPORT).exists():
-        raise ConfigurationError(f"{out} holds something else: choose another --out")
-    imported = [run["name"] for run in read_import(out)["runs"]]
-    if own := [name for name in done.runs if name not in imported and holds_run(out / name)]:
-        raise ConfigurationError(f"{out / own[0]} holds a run that was not imported: choose another --out")
-    for name in imported:
-        for file in (RUN, TRIALS, TRAJECTORIES):
-            (out / name / file).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # the folder holds files of the user
-            (out / name).rmdir()
-
-
 def _write_run(folder: Path, run: LoggedRun) -> None:
     """Write a run folder; `run.json` last, as it makes the folder a run."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     atomic_write(folder / TRAJECTORIES, [_line(each.trajectory) for each in run.finished])
     atomic_write(folder / TRIALS, [_line(each.row) for each in run.finished])
     imported = run.settings["imported"] | {"source": run.source, "notes": run.notes}
@@ -191,12 +129,9 @@ def _write_run(folder: Path, run: LoggedRun) -> None:
         "note": "Imported from a log of the original code, which does not record calls, tokens, cost or time.",
         "versions": {"langgraph_reflexion": langgraph_reflexion.__version__},
     }
-    _write_json(folder / RUN, info)
+    text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
+    atomic_write(folder / RUN, [text.encode("utf-8", "replace")])
 
 
 def _line(row: Any) -> bytes:
     return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    atomic_write(path, [(json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")])

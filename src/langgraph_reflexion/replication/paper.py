@@ -11,12 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import confusion
 from langgraph_reflexion.experiments.provenance import is_oracle
-from langgraph_reflexion.experiments.record import holds_run, read_run
+from langgraph_reflexion.experiments.record import RUN, holds_run, read_run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.files import own_table
-from langgraph_reflexion.replication.imports import IMPORT, read_import
+from langgraph_reflexion.replication.imports import missing_parts
 
 
 @dataclass(frozen=True)
@@ -200,15 +201,12 @@ def compare(folders: Sequence[Path | str]) -> Paper:
         if holds_run(folder):
             runs.append(_run(folder, str(folder)))
             continue
-        listed = read_import(folder)
-        for name in (each["name"] for each in listed["runs"]):
-            if holds_run(folder / name):
-                runs.append(_run(folder / name, name))
-            else:
-                notes.append(f"{folder / name}: the run is missing")
-        notes += [f"no {part} log was imported" for part in listed.get("missing", [])]
-        if not listed.get("complete"):
-            notes.append(f"{folder / IMPORT}: the import was interrupted: import again")
+        imported = [_run(each.parent, each.parent.name) for each in sorted(folder.glob(f"*/{RUN}"))]
+        if not imported:
+            raise ConfigurationError(f"{folder} holds neither a run nor an import: import-upstream makes one")
+        runs += imported
+        found = {run.about["environment"] for run in imported if run.imported}
+        notes += [f"no {part} log was imported" for part in missing_parts(found)]
     runs.sort(key=lambda run: not run.imported)
     unfinished = [run for run in runs if run.report.unfinished]
     notes += [f"{run.name}: {run.report.unfinished} of {run.report.tasks} tasks are unfinished" for run in unfinished]
