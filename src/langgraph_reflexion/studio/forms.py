@@ -4,8 +4,7 @@ A form's fields are in the state for one step: they are there when `reset` begin
 """
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 from langgraph.channels import EphemeralValue
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -14,7 +13,6 @@ from typing_extensions import TypedDict
 from langgraph_reflexion.conversation import new_message
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
-from langgraph_reflexion.envs.workspace.tasks import make_tasks
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.state import ReflexionState
@@ -40,79 +38,31 @@ class TaskForm(BaseModel):
             EnvironmentUnavailable: the environment's data is missing.
         """
         if self.task_id:
-            return environment.find_task(self.task_id, self.split)
+            try:
+                return environment.find_task(self.task_id, self.split)
+            except ConfigurationError as error:
+                if not isinstance(environment, WikiEnvironment):
+                    raise
+                label = environment.episode.label
+                if oracle:
+                    words = f"{error}; with the evaluator llm, any {label.lower()} is a task"
+                    raise ConfigurationError(words) from None
+            return self._own(environment, label)
         tasks = environment.tasks(self.split, limit=self.number)
         if len(tasks) < self.number:
             has = f"{environment.name}'s split {self.split} has {len(tasks)} tasks"
             raise ConfigurationError(f"{has}, but no number {self.number}")
         return tasks[self.number - 1]
 
-
-class TextForm(TaskForm):
-    """A task of the environment's own, or any text that its pages may settle."""
-
-    def find(self, environment: Environment, *, oracle: bool) -> Task:
-        label = cast(WikiEnvironment, environment).episode.label
-        text = getattr(self, label.lower())
-        try:
-            task = super().find(environment, oracle=oracle)
-        except ConfigurationError as error:
-            if not self.task_id:
-                raise
-            if oracle:
-                raise ConfigurationError(f"{error}; with the evaluator llm, any {label.lower()} is a task") from None
-            text, task = self.task_id, environment.tasks(self.split, limit=1)[0]
-        if not text:
-            return task
-        text, answer = " ".join(text.split()), cast(Any, self).answer.strip()
-        if oracle and not answer:
-            raise ConfigurationError(
-                f"a {label.lower()} without its answer cannot be graded: give it, or set evaluator to llm"
-            )
-        data = {**task.get("data", {}), "question": text, "answer": answer, "supporting": []}
+    def _own(self, environment: Environment, label: str) -> Task:
+        """Return a question or claim of the user's own, on the pages of the split; its answer is not known."""
+        text, first = " ".join(self.task_id.split()), environment.tasks(self.split, limit=1)[0]
+        data = {**first.get("data", {}), "question": text, "answer": "", "supporting": []}
         return Task(id=text, instruction=f"{label}: {text}", data=data)
-
-
-class QuestionForm(TextForm):
-    """The question to answer: one of the environment's own, or any other."""
-
-    question: str = Field(default="", description="A question of your own, instead of a number.")
-    answer: str = Field(
-        default="",
-        description="The right answer to it, never shown to a model. Without one, choose the evaluator llm.",
-    )
-
-
-class ClaimForm(TextForm):
-    """The claim to verify: one of the environment's own, or any other."""
-
-    claim: str = Field(default="", description="A claim of your own, instead of a number.")
-    answer: Literal["", "SUPPORTS", "REFUTES", "NOT ENOUGH INFO"] = Field(
-        default="", description="Its right label, never shown to a model. Without one, choose the evaluator llm."
-    )
-
-
-class FolderForm(TaskForm):
-    """The folder to work in: one of the environment's own broken repositories, or your own."""
-
-    path: str = Field(default="", description="Your own folder on the server. It is only read.")
-    instruction: str = Field(default="", description="The work to do there.")
-    verify: list[str] = Field(default=[], description="The commands that verify the work, run in the sandbox.")
-
-    def find(self, environment: Environment, *, oracle: bool) -> Task:
-        given = {"path": self.path, "instruction": self.instruction, "verify": self.verify}
-        if not any(given.values()):
-            return super().find(environment, oracle=oracle)
-        return make_tasks([given], Path.cwd(), "the form")[0]
-
-
-FORMS: Mapping[str, type[TaskForm]] = {"hotpotqa": QuestionForm, "fever": ClaimForm, "workspace": FolderForm}
-"""The forms with more than a task of the environment's own, by the environment's name."""
 
 
 def task_form(environment: type[Environment]) -> type[TaskForm]:
     """Make the form of an environment's tasks, with its splits."""
-    form = FORMS.get(environment.name, TaskForm)
     splits: list[Any] = list(getattr(environment, "splits", ("own",)))
 
     split = Field(splits[0], description="The set of tasks.", json_schema_extra={"enum": splits})
@@ -126,7 +76,7 @@ def task_form(environment: type[Environment]) -> type[TaskForm]:
         "task": (dict[str, Any] | None, whole),
         "messages": (Conversation, said),
     }
-    return create_model(f"{environment.__name__}Task", __base__=form, __doc__=form.__doc__, **fields)
+    return create_model(f"{environment.__name__}Task", __base__=TaskForm, __doc__=TaskForm.__doc__, **fields)
 
 
 def state_with(form: type[BaseModel]) -> type[ReflexionState]:
