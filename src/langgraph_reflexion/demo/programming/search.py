@@ -6,10 +6,9 @@ programs that fit equally well.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import islice
 from string import Template
 from typing import Any, NamedTuple
 
@@ -57,13 +56,6 @@ class Program:
 
     argument: str
     steps: tuple[Step, ...]
-
-    def run(self, arguments: Mapping[str, Any]) -> Any:
-        value = arguments[self.argument]
-        for step in self.steps:
-            constant = arguments[step.constant] if isinstance(step.constant, str) else step.constant
-            value = step.operation.run(value, constant)
-        return value
 
     def write(self) -> list[str]:
         """Return the statements of a function's body."""
@@ -164,10 +156,6 @@ EFFORT = 60_000
 """Number of operations tried before it gives up."""
 LONG = 64
 """Number of list elements that cost as much as an operation."""
-ALTERNATIVES = 24
-"""Number of equivalent programs kept."""
-WAYS = 6
-"""Number of ways kept to one state."""
 
 
 class Function(NamedTuple):
@@ -185,25 +173,20 @@ class Example(NamedTuple):
 
 
 @lru_cache(4096)
-def find_programs(
-    function: Function, examples: frozenset[Example], constants: tuple[int, ...]
-) -> tuple[Program, ...]:
-    """Return the shortest programs that fit all examples.
-
-    `constants` are tried in their order.
-    """
+def find_program(function: Function, examples: frozenset[Example], constants: tuple[int, ...]) -> Program | None:
+    """Return the shortest program that fits all examples; `constants` are tried in their order."""
     ordered = sorted(examples, key=repr)
     name, kind = function.arguments[0]
     search = _Search(kind, tuple(example.arguments[0] for example in ordered), _numbers(function, ordered, constants))
     wanted = (function.returns, tuple(example.result for example in ordered))
     level = list(search.reached)
-    for length in range(1, STEPS + 1):
+    for _ in range(STEPS):
         if wanted in search.reached or search.effort < 0:
             break
-        search.through(level, FOLDS, length)
+        search.through(level, FOLDS)
         if wanted not in search.reached:
-            level = search.through(level, OTHERS, length)
-    return tuple(Program(name, steps) for steps in islice(search.chains(wanted), ALTERNATIVES))
+            level = search.through(level, OTHERS)
+    return Program(name, search.reached[wanted]) if wanted in search.reached else None
 
 
 def _numbers(function: Function, examples: Sequence[Example], constants: Sequence[int]) -> _Numbers:
@@ -221,17 +204,16 @@ class _Search:
     """The states reached so far.
 
     Attributes:
-        reached: The ways to each state, all of one length: the state before, and the step.
+        reached: The first chain found to each state.
         effort: The number of operations left to try.
     """
 
     def __init__(self, kind: str, values: tuple[Any, ...], numbers: _Numbers) -> None:
-        self.reached: dict[_State, list[tuple[_State, Step]]] = {(kind, values): []}
-        self.lengths: dict[_State, int] = {(kind, values): 0}
+        self.reached: dict[_State, tuple[Step, ...]] = {(kind, values): ()}
         self.effort = EFFORT
         self.numbers = numbers
 
-    def through(self, level: Sequence[_State], operations: Sequence[Operation], length: int) -> list[_State]:
+    def through(self, level: Sequence[_State], operations: Sequence[Operation]) -> list[_State]:
         """Try operations on all states of a level, and return the new states."""
         following = []
         for state in level:
@@ -239,20 +221,11 @@ class _Search:
             for step, after in self._tried(state, operations):
                 self.effort -= effort
                 if after not in self.reached:
-                    self.reached[after], self.lengths[after] = [], length
+                    self.reached[after] = (*self.reached[state], step)
                     following.append(after)
-                if self.lengths[after] == length and len(self.reached[after]) < WAYS:
-                    self.reached[after].append((state, step))
             if self.effort < 0:
                 break
         return following
-
-    def chains(self, state: _State) -> Iterator[tuple[Step, ...]]:
-        if self.lengths.get(state) == 0:
-            yield ()
-        for before, step in self.reached.get(state, ()):
-            for chain in self.chains(before):
-                yield (*chain, step)
 
     def _tried(self, state: _State, operations: Sequence[Operation]) -> Iterator[tuple[Step, _State]]:
         kind, values = state

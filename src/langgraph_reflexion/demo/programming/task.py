@@ -48,9 +48,6 @@ class Exercise:
     def constants(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys([*map(int, _NUMBER.findall(self.words)), *USUAL]))
 
-    def call(self, arguments: tuple[Any, ...]) -> str:
-        return f"{self.name}({', '.join(map(literal, arguments))})"
-
     def whole(self, body: Sequence[str]) -> str:
         return "\n".join([self.head, *(f"    {line}" for line in body)])
 
