@@ -134,7 +134,7 @@ class ModelServer(FaultyServer[ModelRequest]):
 
     def _refusal(self, request: ModelRequest) -> ErrorAnswer | None:
         if self._key is not None and request.key != self._key:
-            return _wrong_key(request)
+            return _error_for("wrong-key", request)
         for parameter in self._refuses:
             if request.body.get(parameter) is not None:
                 return refused(parameter)
@@ -152,35 +152,29 @@ def _checked(fault: str | Odd | None) -> str | Odd:
     raise ConfigurationError(f"no model fault {fault!r}: choose one of {', '.join(MODEL_FAULTS)}")
 
 
+_ERRORS: Mapping[str, tuple[int, str, str, str | None]] = {
+    "429": (429, "Too many requests.", "requests", "rate_limit_exceeded"),
+    "429-retry-after": (429, "Too many requests.", "requests", "rate_limit_exceeded"),
+    "quota": (429, "You exceeded your quota, check your plan.", "insufficient_quota", "insufficient_quota"),
+    "500": (500, "The server failed while it worked on your request.", "server_error", None),
+    "503": (503, "The server is overloaded, try again later.", "server_error", None),
+    "wrong-key": (401, "Invalid API key: {key}", "invalid_request_error", "invalid_api_key"),
+    "unknown-model": (404, "The model {model!r} does not exist.", "invalid_request_error", "model_not_found"),
+    "context": (400, "{length} characters do not fit.", "invalid_request_error", "context_length_exceeded"),
+}
+"""The errors by fault: status, message, type and code."""
+
+
 def _error_for(fault: str, request: ModelRequest) -> ErrorAnswer | None:
-    name, _, detail = fault.partition(":")
-    match name:
-        case "429" | "429-retry-after":
-            headers = {"Retry-After": detail or "1"} if name == "429-retry-after" else {}
-            said = "Too many requests."
-            return ErrorAnswer(429, said, kind="requests", code="rate_limit_exceeded", headers=headers)
-        case "quota":
-            said = "You exceeded your quota, check your plan and billing."
-            return ErrorAnswer(429, said, kind="insufficient_quota", code="insufficient_quota")
-        case "500":
-            return ErrorAnswer(500, "The server failed while it worked on your request.", kind="server_error")
-        case "503":
-            return ErrorAnswer(503, "The server is overloaded, try again later.", kind="server_error")
-        case "wrong-key":
-            return _wrong_key(request)
-        case "unknown-model":
-            said = f"The model {request.body.get('model')!r} does not exist, or you have no access to it."
-            return ErrorAnswer(404, said, code="model_not_found")
-        case "context":
-            length = _length(request.body["messages"])
-            said = f"The messages are {length} characters long, and this model's context is shorter."
-            return ErrorAnswer(400, said, param="messages", code="context_length_exceeded")
-    return None
-
-
-def _wrong_key(request: ModelRequest) -> ErrorAnswer:
-    # Some servers quote the key, too.
-    return ErrorAnswer(401, f"Invalid API key: {request.key}", code="invalid_api_key")
+    name, _, seconds = fault.partition(":")
+    if name not in _ERRORS:
+        return None
+    status, said, kind, code = _ERRORS[name]
+    model, length = request.body.get("model"), _length(request.body["messages"])
+    said = said.format(key=request.key, model=model, length=length)  # some servers quote the key
+    headers = {"Retry-After": seconds or "1"} if name == "429-retry-after" else {}
+    param = "messages" if name == "context" else None
+    return ErrorAnswer(status, said, kind=kind, param=param, code=code, headers=headers)
 
 
 def _length(messages: list[dict[str, Any]]) -> int:
