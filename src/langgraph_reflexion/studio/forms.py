@@ -17,7 +17,7 @@ from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.state import ReflexionState
 
-FAILS_FIRST = {"alfworld": 3, "programming": 5, "hotpotqa": 5, "fever": 2, "workspace": 2}
+FAILS_FIRST = {"alfworld": 3, "programming": 2, "hotpotqa": 5, "fever": 2, "workspace": 2}
 """The task of an empty form, if not the first: one that the demo model solves after a reflection."""
 
 
