@@ -124,8 +124,8 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
 
 def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[str, int]) -> list[dict[str, Any]]:
     """Return the tasks in the order of the runs, with their cells, tags and trials; add their texts to `texts`."""
-    found = [(column, column.run.trajectories(), defaultdict[str, list[TrialRow]](list)) for column in columns]
-    for column, _, rows_of in found:
+    found = [(column, defaultdict[str, list[TrialRow]](list)) for column in columns]
+    for column, rows_of in found:
         for row in column.run.trials:
             rows_of[row["task_id"]].append(row)
     asked = [set(each.run.info["tasks"]) for each in columns]
@@ -134,11 +134,11 @@ def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[
     for task in dict.fromkeys(task for each in columns for task in each.run.info["tasks"]):
         outcomes = {
             column.name: _outcome(rows_of[task], known=task in known)
-            for (column, _, rows_of), known in zip(found, asked, strict=True)
+            for (column, rows_of), known in zip(found, asked, strict=True)
         }
         runs = [
-            [_packed(view, shown, texts) for view in trial_views(column.run.settings, rows_of[task], steps)]
-            for (column, steps, rows_of), shown in zip(found, prompts, strict=True)
+            [_packed(view, shown, texts) for view in trial_views(column.run.settings, rows_of[task])]
+            for (column, rows_of), shown in zip(found, prompts, strict=True)
         ]
         tried = [name for name, at in outcomes.items() if at.kind != "absent"]
         solved = [name for name in tried if outcomes[name].kind == "solved"]
@@ -148,7 +148,7 @@ def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[
                 "goal": printable(goals.get(task, "")),
                 "outcomes": outcomes.values(),
                 "ways": _ways(tried, solved),
-                "reasons": sorted(_reasons(row for _, _, rows_of in found for row in rows_of[task])),
+                "reasons": sorted(_reasons(row for _, rows_of in found for row in rows_of[task])),
                 "runs": runs,
             }
         )

@@ -1,7 +1,7 @@
 """The prompts of a run, rendered again from its record by the code that made them.
 
 The run folder holds the templates, the few-shot examples and the rules (`rules` in `run.json`); the rows of
-`trajectories.jsonl` hold what else a prompt depends on.
+`trials.jsonl` hold what else a prompt depends on.
 """
 
 import json
@@ -34,7 +34,7 @@ from langgraph_reflexion.evaluators.judges import LLMEvaluator
 from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.provenance import settings_of
 from langgraph_reflexion.experiments.record import PROMPTS, Run, read_run
-from langgraph_reflexion.experiments.rows import Key, TrajectoryRow
+from langgraph_reflexion.experiments.rows import TrialRow, key_of
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.memory.agent import AgentMemory
 from langgraph_reflexion.models.client import Client
@@ -98,7 +98,7 @@ class RunPrompts:
             raise ConfigurationError(f"{run.folder} was recorded without its prompts")
         self.rules = TypeAdapter(Profile).validate_json(json.dumps(run.info["rules"]))
         self.prompts = Prompts(folder)
-        self._notes = {(row["task_id"], row["trial"]): row["notes"] for row in run.trials}
+        self._rows = {key_of(row): row for row in run.trials if "steps" in row}
         self._made: Environment | None = None
 
     def __enter__(self) -> Self:
@@ -124,7 +124,7 @@ class RunPrompts:
         if row is None:
             raise ConfigurationError(f"{self.run.folder} has no record of trial {trial} of {task!r}")
         where = f"trial {trial} of {printable(task)}"
-        notes = self._notes.get((task, trial), [])
+        notes = row["notes"]
         if isinstance(step, int):
             return self._acting(row, step, notes, where)
         state = self._state(row, row["steps"])
@@ -140,7 +140,7 @@ class RunPrompts:
         memory = self._memory(self._environment if self.run.settings.get("memory_map") else None)
         return Reflect(self._client, self.prompts, memory, self.rules, 0).prompt(state).as_sent("reflect", notes)
 
-    def _acting(self, row: TrajectoryRow, number: int, notes: Sequence[str], where: str) -> list[BaseMessage]:
+    def _acting(self, row: TrialRow, number: int, notes: Sequence[str], where: str) -> list[BaseMessage]:
         step = next((each for each in row["steps"] if each["number"] == number), None)
         if step is None or not by_model(step):
             raise ConfigurationError(f"{where} has no model call for step {number} of {len(row['steps'])}")
@@ -159,13 +159,13 @@ class RunPrompts:
         made, call = actor.shown_at(state, step)
         return made.as_sent(call, notes)
 
-    def _state(self, row: TrajectoryRow, steps: list[Step]) -> ReflexionState:
+    def _state(self, row: TrialRow, steps: list[Step]) -> ReflexionState:
         """Return the state of a trial after these steps, as far as prompts show it."""
         task = row["task_id"]
         before = [self._rows.get((task, trial)) for trial in range(1, row["trial"])]
         if None in before:
             raise ConfigurationError(f"{self.run.folder}: a trial before trial {row['trial']} of {task} is missing")
-        known = cast(list[TrajectoryRow], before)
+        known = cast(list[TrialRow], before)
         last = known[-1] if known else None
         prepared = (known[0] if known else row).get("prepared", {})
         return cast(
@@ -181,10 +181,6 @@ class RunPrompts:
                 **{name: row[name] for name in ("lessons", "memory_map", "replies") if name in row},
             },
         )
-
-    @cached_property
-    def _rows(self) -> dict[Key, TrajectoryRow]:
-        return self.run.trajectories()
 
     @cached_property
     def _environment(self) -> Environment:

@@ -1,16 +1,14 @@
 """Run folders: the settings of a run, and one row for each finished trial.
 
     run.json            settings, tasks in their order and their instructions, versions
-    trials.jsonl        one row per finished trial
-    trajectories.jsonl  the same trials with every step
+    trials.jsonl        one row per finished trial, with every step
     prompts/            the templates and few-shot examples of its prompts
     errors.log          the tracebacks of bugs that ended tasks
     checkpoints.db      the state of each task, unless it is in Postgres
     lock                held by the process that works on the run
 
-A trial's trajectory is written before its row, so that a row in `trials.jsonl` means that the trial is
-complete. A row may be followed by a better one of the same trial: of a fault that was tried again, or with the
-reflection that a last trial got when more trials were granted. The last one counts.
+A row may be followed by a better one of the same trial: of a fault that was tried again, or with the reflection that
+a last trial got when more trials were granted. The last one counts.
 """
 
 import json
@@ -29,9 +27,9 @@ from langgraph_reflexion.experiments.rows import (
     Finished,
     JsonlFile,
     Key,
-    TrajectoryRow,
     TrialRow,
     atomic_write,
+    brief,
     complete_lines,
     key_of,
     row_order,
@@ -45,7 +43,7 @@ SETTINGS = {
 }
 """The settings that reports need."""
 
-RUN, TRIALS, TRAJECTORIES, CHECKPOINTS = "run.json", "trials.jsonl", "trajectories.jsonl", "checkpoints.db"
+RUN, TRIALS, CHECKPOINTS = "run.json", "trials.jsonl", "checkpoints.db"
 ERRORS, PROMPTS = "errors.log", "prompts"
 
 
@@ -59,7 +57,7 @@ class RunRecord:
 
     Attributes:
         new: True if the run begins with this process.
-        trials: The recorded trials.
+        trials: The recorded trials, without their trajectories.
         shared: True if other folders may have the same checkpoints.
 
     Raises:
@@ -73,33 +71,29 @@ class RunRecord:
         self._order = row_order(info["tasks"])
         self.new = not holds_run(folder)
         self.shared = info["settings"].get("database") is not None
-        if self.new and any((folder / name).exists() for name in (TRIALS, TRAJECTORIES)):
+        if self.new and (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.update_info()
-            self._trials, self._trajectories = JsonlFile(folder / TRIALS), JsonlFile(folder / TRAJECTORIES)
+            self._file = JsonlFile(folder / TRIALS)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
-        self.trials: dict[Key, TrialRow] = {key_of(row): row for row in self._trials.rows()}
-        self._with_steps = {key_of(row) for row in self._trajectories.rows()}
-        if unknown := {task for task, _ in self.trials.keys() | self._with_steps} - set(info["tasks"]):
+        self.trials: dict[Key, TrialRow] = {key_of(row): brief(row) for row in self._file.rows()}
+        if unknown := {task for task, _ in self.trials} - set(info["tasks"]):
             raise ConfigurationError(
-                f"{folder} holds trials of {min(unknown)}, which is no task of {RUN}: remove the rows of such tasks "
-                f"from {TRIALS} and {TRAJECTORIES}"
+                f"{folder} holds trials of {min(unknown)}, which is no task of {RUN}: remove such rows from {TRIALS}"
             )
 
     def append(self, finished: Finished) -> None:
-        """Add a finished trial: its files and its trajectory first, because its row marks it as complete."""
-        row, trajectory, files = finished
+        """Add a finished trial: its files first, because its row marks it as complete."""
+        row, files = finished
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(path, [self.without_secrets(text).encode("utf-8", "replace")])
-        self._trajectories.append(self._line(trajectory))
-        self._with_steps.add(key_of(row))
-        self._trials.append(self._line(row))
-        self.trials[key_of(row)] = row
+        self._file.append(self._line(row))
+        self.trials[key_of(row)] = brief(row)
 
     def update_info(self, **facts: Any) -> None:
         """Add facts to `run.json`."""
@@ -124,35 +118,30 @@ class RunRecord:
 
     def restore(self, finished: Finished) -> None:
         """Add a finished trial from a checkpoint whose process died before it recorded it."""
-        known = self.trials.get(key_of(finished.row)) == json.loads(self._line(finished.row))
-        if not known or key_of(finished.row) not in self._with_steps:
+        if self.trials.get(key_of(finished.row)) != brief(json.loads(self._line(finished.row))):
             self.append(finished)
 
     def missing(self, task: str, trials: int) -> list[int]:
-        """Return those of a task's first N trials that are not recorded, or without their steps."""
-        recorded = self.trials.keys() & self._with_steps
-        return [trial for trial in range(1, trials + 1) if (task, trial) not in recorded]
+        """Return those of a task's first N trials that are not recorded."""
+        return [trial for trial in range(1, trials + 1) if (task, trial) not in self.trials]
 
     def forget(self, task: str) -> None:
-        self._trials.remove(task)
-        self._trajectories.remove(task)
+        self._file.remove(task)
         self.trials = {key: row for key, row in self.trials.items() if key[0] != task}
-        self._with_steps = {key for key in self._with_steps if key[0] != task}
 
     def last_trial(self, task: str) -> int:
         """Return the task's last recorded trial; 0 without any."""
         return max((trial for name, trial in self.trials if name == task), default=0)
 
     def close(self, seconds: float) -> None:
-        """Sort the rows by task and trial, and close the files."""
+        """Sort the rows by task and trial, and close the file."""
         self.update_info(seconds=round(seconds, 3))
-        self._trials.close(self._order)
-        self._trajectories.close(self._order)
+        self._file.close(self._order)
 
     def discard(self) -> None:
         """Remove the closed record of a run in which nothing has happened."""
         beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
-        for name in (*beside, TRIALS, TRAJECTORIES, RUN):  # `run.json` last: as long as anything is left, it is a run
+        for name in (*beside, TRIALS, RUN):  # `run.json` last: as long as anything is left, it is a run
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / PROMPTS, ignore_errors=True)
 
@@ -160,7 +149,7 @@ class RunRecord:
         """A text with every secret redacted."""
         return redact(text, self._secrets, "[secret]")
 
-    def _line(self, row: TrialRow | TrajectoryRow) -> bytes:
+    def _line(self, row: TrialRow) -> bytes:
         return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
 
 
@@ -192,21 +181,6 @@ class Run:
     def errors(self) -> dict[str, str]:
         """The tasks that ended by a bug, and the exception in one line."""
         return cast(dict[str, str], self.info.get("errors", {}))
-
-    def trajectories(self) -> dict[Key, TrajectoryRow]:
-        """Return every step of its recorded trials, by task and trial.
-
-        Raises:
-            ConfigurationError: they cannot be read.
-        """
-        path = self.folder / TRAJECTORIES
-        try:
-            rows: list[TrajectoryRow] = [json.loads(line) for line in complete_lines(path)]
-            for row in rows:
-                _expect(TrajectoryRow.__required_keys__, row, "a row")
-            return {key_of(row): row for row in rows}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ConfigurationError(f"{path} cannot be read: {error}") from error
 
     def __repr__(self) -> str:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
@@ -276,8 +250,7 @@ def read_run(folder: Path | str) -> Run:
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)
         _expect(SETTINGS, info["settings"], RUN)
-        begun = "seconds" in info or any(complete_lines(folder / TRAJECTORIES))
-        if begun and not (folder / TRIALS).exists():
+        if "seconds" in info and not (folder / TRIALS).exists():
             raise ValueError(f"there is no {TRIALS}")
         rows = {key_of(row): row for row in map(json.loads, complete_lines(folder / TRIALS))}
         trials = [rows[key] for key in sorted(rows, key=row_order(info["tasks"]))]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired, TypedDict, cast
+from typing import Any, NamedTuple, NotRequired, cast
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.usage import Usage
@@ -36,62 +36,54 @@ class TrialRow(Usage):
     """The reflection that followed this trial."""
     notes: list[str]
     """Irregularities."""
-    lessons: NotRequired[list[str]]
-    """The ids of the lessons in its prompts, in runs with lessons."""
+    lessons: NotRequired[list[RecalledLesson]]
+    """The lessons in its prompts, in runs with lessons."""
     fault: str
     """A failure outside the agent; empty without one."""
     seconds: float
     """Wall time spent in the trial's nodes, in all processes."""
-
-
-class TrajectoryRow(TypedDict):
-    """A finished trial, as a row of `trajectories.jsonl`."""
-
-    task_id: str
-    trial: int
-    observation: str
+    observation: NotRequired[str]
     """The first observation."""
-    steps: list[Step]
-    evaluation: Evaluation | None
+    steps: NotRequired[list[Step]]
+    evaluation: NotRequired[Evaluation | None]
     prepared: NotRequired[dict[str, Any]]
     """In the row of a first trial: what was prepared for the task in its environment."""
     reflections: NotRequired[list[Reflection]]
     """The reflections that are kept after the trial."""
-    lessons: NotRequired[list[RecalledLesson]]
-    """The lessons in the trial's prompts."""
     memory_map: NotRequired[dict[str, Any]]
     """What earlier trials have shown of the world."""
     replies: NotRequired[dict[str, dict[str, Any]]]
     """The model's messages by step, where they go back to the model as they came."""
 
 
-SHOWN = ("reflections", "lessons", "memory_map", "replies")
+SHOWN = ("reflections", "memory_map", "replies")
 """The fields of the state that are recorded for the prompts (`experiments.prompts_shown`)."""
 
+TRAJECTORY = ("observation", "steps", "evaluation", "prepared", *SHOWN)
+"""The fields of a row that hold what happened, and may be large."""
 
-def trajectory_of(state: Mapping[str, Any]) -> TrajectoryRow:
-    """Return the trajectory of a state's current trial, with its evaluation if it has one."""
+
+def trajectory_of(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return these fields, and the lessons, of a state's current trial; the evaluation if it has one."""
     # Before its verdict, a trial's state holds the evaluation of the trial before.
     judged = any(each["trial"] == state["trial"] and each["verdict"] is not None for each in state["trials"][-1:])
-    row: dict[str, Any] = {
-        "task_id": state["task"]["id"],
-        "trial": state["trial"],
+    fields = {
         "observation": state["episode"]["observation"],
         "steps": state["trajectory"],
         "evaluation": state["evaluation"] if judged else None,
         **{name: state[name] for name in SHOWN if state.get(name)},
+        **{name: state[name] for name in ("lessons",) if name in state},
     }
     # What is prepared for a wrapped agent is its world, and may be large.
     if state["trial"] == 1 and "attempt" not in state and state["task"].get("prepared"):
-        row["prepared"] = state["task"]["prepared"]
-    return cast(TrajectoryRow, row)
+        fields["prepared"] = state["task"]["prepared"]
+    return fields
 
 
 class Finished(NamedTuple):
     """A finished trial, as it is recorded."""
 
     row: TrialRow
-    trajectory: TrajectoryRow
     files: dict[str, str] = {}
     """Files that belong to it: the path below the run folder, and the text."""
 
@@ -103,6 +95,11 @@ Key = tuple[str, int]
 def key_of(row: Any) -> Key:
     """Return the key of a row. Of several rows with the same key, the last one counts."""
     return row["task_id"], row["trial"]
+
+
+def brief(row: TrialRow) -> TrialRow:
+    """Return a row without its trajectory."""
+    return cast(TrialRow, {name: value for name, value in row.items() if name not in TRAJECTORY})
 
 
 def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:

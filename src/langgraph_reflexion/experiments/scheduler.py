@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.record import TRAJECTORIES, TRIALS, RunRecord
+from langgraph_reflexion.experiments.record import TRIALS, RunRecord
 from langgraph_reflexion.experiments.rows import Finished, TrialRow
 from langgraph_reflexion.experiments.task_run import TaskError, TaskRun
 
@@ -111,8 +111,8 @@ class Scheduler:
             if missing := [] if run.error else self.record.missing(run.task["id"], run.completed):
                 raise ConfigurationError(
                     f"{self.record.folder} lacks trial {missing[0]} of {run.task['id']}: another process has worked "
-                    f"on the same checkpoints, as on a copy of the folder: append the copy's {TRIALS} and "
-                    f"{TRAJECTORIES} to this folder's, and resume this one alone"
+                    f"on the same checkpoints, as on a copy of the folder: append the copy's {TRIALS} to this "
+                    "folder's, and resume this one alone"
                 )
 
     async def run_all(self) -> None:

@@ -271,10 +271,7 @@ class TaskRun:
             measures=review.measures,
             reflection=reflection,
             notes=values["notes"],
-            lessons=[recalled["id"] for recalled in values.get("lessons", [])],
             fault=values["fault"],
             seconds=round(values["seconds"] - episode["began"], 3),
         )
-        if "lessons" not in values:
-            del row["lessons"]
-        return Finished(row, trajectory_of(values), review.files)
+        return Finished(cast(TrialRow, {**row, **trajectory_of(values)}), review.files)

@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.provenance import is_oracle
-from langgraph_reflexion.experiments.rows import Key, TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.printable import printable
 from langgraph_reflexion.state import Step, Strategy
 
@@ -20,8 +20,6 @@ class TrialView:
     """One trial for a reader."""
 
     row: TrialRow
-    trajectory: TrajectoryRow | None
-    """Its steps; None if they were not recorded."""
     remembered: list[int]
     """The trials whose reflections were in its prompt, oldest first."""
     last_attempt: int | None
@@ -34,7 +32,7 @@ class TrialView:
 
     @property
     def steps(self) -> list[Step]:
-        return self.trajectory["steps"] if self.trajectory else []
+        return self.row.get("steps", [])
 
     @property
     def hidden_steps(self) -> int:
@@ -45,13 +43,13 @@ class TrialView:
     def facts(self) -> list[str]:
         """What its prompts contained, and which of its steps are not shown, in sentences."""
         trials = " and ".join(", ".join(map(str, self.remembered)).rsplit(", ", 1))  # 1, 2 and 3
-        lessons, hidden = ", ".join(self.row.get("lessons", [])), self.hidden_steps
+        lessons, hidden = ", ".join(each["id"] for each in self.row.get("lessons", [])), self.hidden_steps
         which = f"{hidden} steps are those" if hidden > 1 else "step is that"
         facts = {
             f"In the prompt: every step of trial {self.last_attempt}.": self.last_attempt,
             f"In the prompt: reflections on trial{'s' * (len(self.remembered) > 1)} {trials}.": trials,
             f"In the prompt: lessons {printable(lessons)}.": lessons,
-            "Its steps were not recorded.": self.trajectory is None,
+            "Its steps were not recorded.": "steps" not in self.row,
             f"The first {which} {self.shared_with}.": hidden,
         }
         return [fact for fact, holds in facts.items() if holds]
@@ -68,8 +66,7 @@ class TrialView:
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as plain JSON, every text printable."""
-        row, trajectory = self.row, self.trajectory
-        evaluation = trajectory["evaluation"] if trajectory else None
+        row, evaluation = self.row, self.row.get("evaluation")
         return {
             "trial": row["trial"],
             "verdict": row["verdict"],
@@ -81,8 +78,8 @@ class TrialView:
             "tokens": tokens(row),
             "remembered": self.remembered,
             "last_attempt": self.last_attempt,
-            "recorded": trajectory is not None,
-            "observation": printable(trajectory["observation"]) if trajectory else "",
+            "recorded": "steps" in row,
+            "observation": printable(row.get("observation", "")),
             "shared_steps": self.shared_steps,
             "steps": [
                 [
@@ -100,34 +97,31 @@ class TrialView:
         }
 
 
-def trial_views(
-    settings: Mapping[str, Any], rows: Sequence[TrialRow], steps: Mapping[Key, TrajectoryRow]
-) -> list[TrialView]:
-    """Return the trials of a task in order, from its run's settings and trajectories and its own rows."""
+def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[TrialView]:
+    """Return the trials of a task in order, from its run's settings and its own rows."""
     # An imported log may have a strategy of its own, whose prompts are unknown.
     known = settings["strategy"] in list(Strategy)
     strategy, views = Strategy(settings["strategy"]) if known else Strategy.RETRY, []
-    before: TrajectoryRow | None = None
+    before: TrialRow | None = None
     for row in rows:
         if settings.get("actor") == "agent" and not is_oracle(settings):
             # Of an agent's trials nothing is known but the verdict.
             row = TrialRow(**{**row, "success": None})
-        trajectory = steps.get((row["task_id"], row["trial"]))
         reflected = [each["trial"] for each in rows if each["trial"] < row["trial"] and each["reflection"]]
         # Other memories drop no reflection; at most they condense the oldest.
         windowed = settings.get("memory", "window") == "window"
         size = (windowed and settings.get("memory_size")) or len(reflected)
         remembered = reflected[-size:] if strategy.reflects and size else []
         attempt = row["trial"] - 1 if strategy.shows_last_attempt and row["trial"] > 1 else None
-        shared = first_difference(before, trajectory)
-        views.append(TrialView(row, trajectory, remembered, attempt, shared, f"of trial {row['trial'] - 1}"))
-        before = trajectory
+        shared = first_difference(before, row)
+        views.append(TrialView(row, remembered, attempt, shared, f"of trial {row['trial'] - 1}"))
+        before = row
     return views
 
 
-def first_difference(before: TrajectoryRow | None, now: TrajectoryRow | None) -> int | None:
+def first_difference(before: TrialRow | None, now: TrialRow) -> int | None:
     """Return the index of the first step whose action or observation differs; None if either trial is unknown."""
-    if before is None or now is None:
+    if before is None or "steps" not in before or "steps" not in now:
         return None
     if before["observation"] != now["observation"]:
         return 0

@@ -102,10 +102,10 @@ class SideBySide:
 
     def _columns(self) -> tuple[Trials, Trials]:
         def column(trials: Trials, other: Trials, shared_with: str) -> Trials:
-            known = {view.row["trial"]: view.trajectory for view in other.views}
+            known = {view.row["trial"]: view.row for view in other.views}
             views = []
             for view in trials.views:
-                shared = first_difference(known.get(view.row["trial"]), view.trajectory)
+                shared = first_difference(known.get(view.row["trial"]), view.row)
                 views.append(replace(view, shared_steps=shared, shared_with=shared_with))
             return replace(trials, views=tuple(views))
 
@@ -137,12 +137,12 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     views: list[TrialView] = []
     for trial in range(1, final["trial"] + 1):
         at = last.get(trial)
-        trajectory = trajectory_of(at) if at else None
         row = _row(final["task"]["id"], trial, records.get(trial), lessons.get(trial))
+        row = cast(TrialRow, {**row, **(trajectory_of(at) if at else {})})
         remembered = [each["trial"] for each in at["reflections"] if each["trial"] < trial] if at else []
         attempt = trial - 1 if at and at.get("last_attempt") else None
-        shared = first_difference(views[-1].trajectory, trajectory) if views else None
-        views.append(TrialView(row, trajectory, remembered, attempt, shared, f"of trial {trial - 1}"))
+        shared = first_difference(views[-1].row if views else None, row)
+        views.append(TrialView(row, remembered, attempt, shared, f"of trial {trial - 1}"))
     name: str = final["task"]["instruction"] or final["task"]["id"]
     return Trials(name.partition("\n")[0], tuple(views))
 
@@ -183,7 +183,7 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
             known = f"give an id such as {tasks[0]!r}, or a number from 1 to {len(tasks)}"
             raise ConfigurationError(f"{run.folder} has no task {task!r}: {known}")
         task = tasks[int(task) - 1]
-    views = trial_views(run.settings, [row for row in run.trials if row["task_id"] == task], run.trajectories())
+    views = trial_views(run.settings, [row for row in run.trials if row["task_id"] == task])
     ended = f"ended by an error: {printable(run.errors[task])} ({run.folder / ERRORS})" if task in run.errors else ""
     if not views:
         why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import solved_by_trial
-from langgraph_reflexion.experiments.record import RUN, TRAJECTORIES, TRIALS
+from langgraph_reflexion.experiments.record import RUN, TRIALS
 from langgraph_reflexion.experiments.rows import atomic_write
 from langgraph_reflexion.replication.logs import RESULTS, LoggedRun, Original, digest, originals
 from langgraph_reflexion.replication.readers import read_run_log
@@ -42,7 +41,7 @@ def missing_parts(environments: Collection[str]) -> list[str]:
 
 def solved(run: LoggedRun) -> list[int]:
     """Return the number of tasks solved after each trial of a log."""
-    return solved_by_trial([each.row for each in run.finished], run.settings["max_trials"])
+    return solved_by_trial(run.trials, run.settings["max_trials"])
 
 
 def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original] | None = None) -> Import:
@@ -120,8 +119,8 @@ def _names(runs: Sequence[LoggedRun]) -> list[str]:
 def _write_run(folder: Path, run: LoggedRun) -> None:
     """Write a run folder; `run.json` last, as it makes the folder a run."""
     folder.mkdir()
-    atomic_write(folder / TRAJECTORIES, [_line(each.trajectory) for each in run.finished])
-    atomic_write(folder / TRIALS, [_line(each.row) for each in run.finished])
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in run.trials]
+    atomic_write(folder / TRIALS, [line.encode("utf-8", "replace") for line in lines])
     imported = run.settings["imported"] | {"source": run.source, "notes": run.notes}
     info = {
         "settings": run.settings | {"imported": imported},
@@ -131,7 +130,3 @@ def _write_run(folder: Path, run: LoggedRun) -> None:
     }
     text = json.dumps(info, indent=2, ensure_ascii=False) + "\n"
     atomic_write(folder / RUN, [text.encode("utf-8", "replace")])
-
-
-def _line(row: Any) -> bytes:
-    return (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.experiments.pairing import count
-from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.files import own_table
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
@@ -32,7 +32,7 @@ class LoggedRun:
     settings: dict[str, Any]
     """From the log, or from the code of its date (see `logged_settings`)."""
     tasks: list[str]
-    finished: list[Finished]
+    trials: list[TrialRow]
     """The trials. Those of a task end with the one that solved it."""
     notes: list[str]
     """Irregularities, and how they are counted."""
@@ -113,9 +113,9 @@ def logged_trial(
     steps: Sequence[Step] = (),
     reflection: str | None = None,
     measures: dict[str, float] | None = None,
-) -> Finished:
-    """Return a logged trial as rows. No log records calls, tokens, cost or time; they are 0."""
-    row = TrialRow(
+) -> TrialRow:
+    """Return a logged trial as a row. No log records calls, tokens, cost or time; they are 0."""
+    return TrialRow(
         task_id=task,
         trial=trial,
         success=success,
@@ -134,12 +134,10 @@ def logged_trial(
         notes=[],
         fault="",
         seconds=0.0,
+        observation=observation,
+        steps=list(steps),
+        evaluation=None if verdict is None else Evaluation(success=verdict, score=float(verdict), feedback=""),
     )
-    evaluation = None if verdict is None else Evaluation(success=verdict, score=float(verdict), feedback="")
-    trajectory = TrajectoryRow(
-        task_id=task, trial=trial, observation=observation, steps=list(steps), evaluation=evaluation
-    )
-    return Finished(row, trajectory)
 
 
 def gap_note(trials: Collection[int]) -> list[str]:

@@ -22,7 +22,7 @@ from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.experiments.pairing import count
-from langgraph_reflexion.experiments.rows import Finished
+from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.files import read_text
 from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
 from langgraph_reflexion.replication.logs import (
@@ -122,7 +122,7 @@ def _results(files: Mapping[int, Path], source: str, original: Original) -> Logg
             )
     notes += gap_note([number + 1 for number in trials])
     first, last = min(trials), max(trials)
-    finished: list[Finished] = []
+    finished: list[TrialRow] = []
     for task in tasks:
         memory: list[str] = []
         for number, states in trials.items():
@@ -154,7 +154,7 @@ def _questions(path: Path, source: str, original: Original) -> LoggedRun:
     """Read a text log. A question is solved by the first trial that lists it among the correct ones."""
     log = read_log(path)
     first, last = log.trials[0].number, log.trials[-1].number
-    finished: list[Finished] = []
+    finished: list[TrialRow] = []
     for question in log.questions:
         listed = [(trial.number, *trial.rows[question]) for trial in log.trials if question in trial.rows]
         for index, (number, outcome, row) in enumerate(listed):
@@ -241,7 +241,7 @@ def _programs(path: Path, source: str, original: Original) -> LoggedRun:
     return LoggedRun(source, settings, list(rows), finished, notes)
 
 
-def _program(row: _Problem, strategy: str, allowed: int) -> Finished:
+def _program(row: _Problem, strategy: str, allowed: int) -> TrialRow:
     lessons, solution = row.reflections or [], row.solution
     # Of earlier implementations only the reflections are logged.
     texts = [*[""] * len(lessons), solution if isinstance(solution, str) else ""]

@@ -24,7 +24,7 @@ from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.evaluators.base import as_text
-from langgraph_reflexion.experiments.rows import Finished
+from langgraph_reflexion.experiments.rows import Finished, brief
 from langgraph_reflexion.experiments.task_run import Graph, TaskError, TaskRun
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.settings import ReflexionSettings
@@ -245,5 +245,5 @@ class _Reflexion:
 
 
 def _row(finished: Finished, run: TranscriptRun) -> Row:
-    last = [step["action"]["text"] for step in finished.trajectory["steps"] if step["action"]][-1:]
-    return {**finished.row, "answer": run.result or "".join(last)}
+    last = [step["action"]["text"] for step in finished.row["steps"] if step["action"]][-1:]
+    return {**brief(finished.row), "answer": run.result or "".join(last)}
