@@ -32,10 +32,7 @@ User = Annotated[
 
 @lessons.command("list")
 def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
-    """List lessons with their statistics.
-
-    These are the trials that taught a lesson, those that recalled it, and the successes among them.
-    """
+    """List lessons with the number of trials that taught them."""
     found: list[dict[str, Any]] = [
         {
             "id": each.id,
@@ -43,20 +40,19 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
             "from": each.outcomes,
             "retired": each.retired,
             "sources": len(each.sources),
-            "recalled": each.recalled,
-            "succeeded": each.succeeded,
         }
         for each in _snapshot(where, env, user).lessons.values()
     ]
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    typer.echo("id                sources  recalled  succeeded           text")
+    typer.echo("id                sources           text")
     for each in found:
         mark = "retired" if each["retired"] else ""
         line = " ".join(each["text"].split())
-        counts = f"{each['sources']:>7}  {each['recalled']:>8}  {each['succeeded']:>9}"
-        typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
+        typer.echo(
+            f"{each['id']}  {each['sources']:>7}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}"
+        )
     typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
     if found:
         _suggest("show", where, found[0]["id"], env, user)
@@ -64,23 +60,17 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
 @lessons.command()
 def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Show a lesson, its sources and its uses."""
+    """Show a lesson and its sources."""
     from langgraph_reflexion.printable import printable
 
     found = _snapshot(where, env, user).find(lesson)
     typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
     typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
-    typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
-    if found.expected is not None:
-        typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
+    typer.echo()
     for source in found.sources:
         by = f"{source.model}, profile {source.profile}{f', run {source.thread}' if source.thread else ''}"
         trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
         typer.echo(printable(f"- From the {source.outcome} of {trial} ({by})"))
-    for use in found.uses:
-        run = f", run {use.thread}" if use.thread else ""
-        outcome = "succeeded" if use.success else "failed"
-        typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}{run}"))
     for edit in found.edits:
         typer.echo(f"- {'Retired' if edit.retired else 'Restored'} by a person on {edit.date[:10]}")
     _suggest("restore" if found.retired else "retire", where, found.id, env, user)
@@ -88,13 +78,13 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
 
 @lessons.command()
 def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Stop recalling a lesson, whatever its statistics."""
+    """Stop recalling a lesson."""
     _change(where, env, user, lesson, retired=True)
 
 
 @lessons.command()
 def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Recall a lesson again, whatever its statistics."""
+    """Recall a lesson again."""
     _change(where, env, user, lesson, retired=False)
 
 

@@ -1,6 +1,6 @@
 """The records of lessons in a store, and the text of lessons.
 
-Records are only ever added, each under a key that follows from its content, and numbers are counted from them. So
+Records are only ever added, each under a key that follows from its content. So
 processes that write at the same time lose nothing, and a node that is run again writes the same records.
 """
 
@@ -109,27 +109,6 @@ class LessonSource(Record):
         return lesson_id(self.text)
 
 
-class LessonUse(Record):
-    """A finished trial, and the lessons in its prompt."""
-
-    stored_as = "uses"
-
-    lessons: list[str]
-    """Their ids; trials without any are the control group."""
-    success: bool
-    """The evaluator's verdict."""
-    task: str
-    kind: str
-    trial: int
-    run: str
-    thread: str = ""
-    date: str
-
-    @property
-    def key(self) -> str:
-        return _digest(self.run, self.task, self.trial)
-
-
 class LessonEdit(Record):
     """A person's decision whether a lesson is retired. Of several the latest counts."""
 
@@ -140,4 +119,4 @@ class LessonEdit(Record):
     retired: bool
 
 
-RECORDS: dict[str, type[Record]] = {each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit)}
+RECORDS: dict[str, type[Record]] = {each.stored_as: each for each in (LessonSource, LessonEdit)}

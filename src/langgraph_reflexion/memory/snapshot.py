@@ -2,22 +2,14 @@
 
 import re
 import sqlite3
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.memory.records import LessonEdit, LessonSource, LessonUse, Record
-
-MIN_TRIALS = 10
-"""Minimum number of first trials with a lesson, and of others without it, before it can be retired."""
-
-ALPHA = 0.01
-"""Significance level of the test by which a lesson is retired."""
+from langgraph_reflexion.memory.records import LessonEdit, LessonSource, Record
 
 _TABLE = "CREATE VIRTUAL TABLE lessons USING fts5(id UNINDEXED, about, tokenize='porter unicode61')"
 _SEARCH = "SELECT id FROM lessons WHERE about MATCH ? ORDER BY bm25(lessons), id"
@@ -29,25 +21,17 @@ _FUNCTION_WORDS = (
 
 @dataclass
 class Lesson:
-    """A lesson with its sources, the trials whose prompts had it, and a person's decisions, each oldest first."""
+    """A lesson with its sources and a person's decisions, each oldest first."""
 
     id: str
     text: str
     sources: list[LessonSource]
-    uses: list[LessonUse]
     edits: list[LessonEdit]
-    expected: float | None = None
-    """The success rate expected of its first trials without it; None while there are too few trials."""
-    retired: bool = False
-    """Whether it is no longer recalled."""
 
     @property
-    def recalled(self) -> int:
-        return len(self.uses)
-
-    @property
-    def succeeded(self) -> int:
-        return sum(use.success for use in self.uses)
+    def retired(self) -> bool:
+        """Whether it is no longer recalled."""
+        return bool(self.edits) and self.edits[-1].retired
 
     @property
     def outcomes(self) -> list[str]:
@@ -65,35 +49,23 @@ class Lesson:
 
 
 class LessonSnapshot:
-    """The lessons of a namespace, with their numbers.
+    """The lessons of a namespace.
 
     Attributes:
         records: All records, by kind and key.
         lessons: The lessons by id, retired ones included.
-        uses: All recorded trials, oldest first.
     """
 
     def __init__(self, records: Mapping[str, Mapping[str, Record]]) -> None:
         self.records = records
         by_kind: dict[str, list[Any]] = {kind: list(found.values()) for kind, found in records.items()}
-        self.uses: list[LessonUse] = sorted(by_kind["uses"], key=lambda use: (use.date, use.run, use.trial))
         sources: defaultdict[str, list[LessonSource]] = defaultdict(list)
-        uses: defaultdict[str, list[LessonUse]] = defaultdict(list)
         edits: defaultdict[str, list[LessonEdit]] = defaultdict(list)
         for source in sorted(by_kind["sources"], key=lambda source: (source.date, source.key)):
             sources[source.lesson].append(source)
-        for use in self.uses:
-            for key in use.lessons:
-                uses[key].append(use)
         for edit in sorted(by_kind["edits"], key=lambda edit: (edit.date, edit.key)):
             edits[edit.lesson].append(edit)
-        self.lessons = {
-            key: Lesson(key, sources[key][0].text, sources[key], uses[key], edits[key]) for key in sorted(sources)
-        }
-        for lesson in self.lessons.values():
-            lesson.expected, lesson.retired = effect(lesson.uses, self.uses)
-            if lesson.edits:  # a person's word counts, whatever the numbers
-                lesson.retired = lesson.edits[-1].retired
+        self.lessons = {key: Lesson(key, sources[key][0].text, sources[key], edits[key]) for key in sorted(sources)}
 
     def find(self, lesson: str) -> Lesson:
         """Return the lesson whose id begins with this text.
@@ -122,26 +94,3 @@ class LessonSnapshot:
 def task_text(kind: str, instruction: str, observation: str) -> str:
     """Return the text that a task is searched by: its kind, instruction and first observation."""
     return "\n".join(filter(None, [kind, "" if instruction in observation else instruction, observation]))
-
-
-def effect(uses: Iterable[LessonUse], all_uses: Iterable[LessonUse]) -> tuple[float | None, bool]:
-    """Return the success rate expected without a lesson, None for too few trials, and whether to retire the lesson.
-
-    Only first trials count: later ones belong to tasks that have failed already. Trials are compared by kind of task,
-    so that a lesson is not retired for being recalled where tasks are hard. It is retired where the test of Cochran,
-    Mantel and Haenszel gives so few successes a probability below `ALPHA`.
-    """
-    mine, played = (Counter(use.kind for use in each if use.trial == 1) for each in (uses, all_uses))
-    mine_won, won = (Counter(use.kind for use in each if use.trial == 1 and use.success) for each in (uses, all_uses))
-    kinds = [kind for kind, count in mine.items() if played[kind] > count]
-    trials, others = sum(mine[kind] for kind in kinds), sum(played[kind] - mine[kind] for kind in kinds)
-    if min(trials, others) < MIN_TRIALS:
-        return None, False
-    expected = by_chance = variance = 0.0
-    for kind in kinds:
-        with_it, without, total = mine[kind], played[kind] - mine[kind], played[kind]
-        expected += with_it * (won[kind] - mine_won[kind]) / without
-        by_chance += with_it * won[kind] / total
-        variance += with_it * without * won[kind] * (total - won[kind]) / (total**2 * (total - 1))
-    fewer = by_chance - sum(mine_won[kind] for kind in kinds) - 0.5
-    return expected / trials, fewer > NormalDist().inv_cdf(1 - ALPHA) * sqrt(variance) and variance > 0
