@@ -2,22 +2,14 @@
 
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
 from langgraph_reflexion.choices import Feedback, Keep
-from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.reading import read_reflection
-from langgraph_reflexion.models.calls import CallId
-from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
-
-CONDENSED = "(this trial, and all before it)"
-"""How a condensed reflection begins."""
+from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState
 
 
 @checked
@@ -27,8 +19,7 @@ class Memory:
 
     Attributes:
         size: Ω, the number of reflections kept; the profile's unless given.
-        keep: `window` keeps the last Ω, `full` keeps all, and `summary` asks the model to condense the oldest when
-            there are more than Ω.
+        keep: `window` keeps the last Ω, `full` keeps all.
         map: Whether the actor and the self-reflection see a map of what the world has revealed so far (the memory map
             of the preprint). ALFWorld, HotPotQA and WebShop draw one.
         lessons: Lessons that outlive their task, kept in the store that the graph is compiled with.
@@ -54,33 +45,11 @@ class EpisodicMemory:
     """The last `size` (Ω) reflections of a task."""
 
     size: int
-    client: Client | None
-    """The model that condenses the oldest reflections; without one they are forgotten."""
-    prompts: Prompts
-    seed: int
 
     async def add(self, state: ReflexionState, reflection: Reflection, config: RunnableConfig) -> list[Reflection]:
-        """Return the reflections with one more, condensed if there are too many.
-
-        Raises:
-            ModelFault: the model did not condense them.
-        """
+        """Return the reflections with one more."""
         reflection = Reflection(trial=reflection["trial"], text=read_reflection(reflection["text"]))
-        reflections = [*state["reflections"], reflection]
-        if len(reflections) <= self.size:
-            return reflections
-        if self.client is None:
-            return reflections[-self.size :]
-        prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
-
-        def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            condensed = prompts.render("condensed", reflections=older)
-            return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
-
-        call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
-        reply = await Prompt(render).ask(self.client, None, config, call)
-        text = f"{CONDENSED} {read_reflection(reply.text)}"
-        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
+        return [*state["reflections"], reflection][-self.size :]
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
