@@ -9,7 +9,7 @@ import typer
 
 from langgraph_reflexion.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.cli.options import flag, takes
-from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.settings import RunSettings
 
@@ -27,9 +27,6 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Run folder; a run in it is resumed.  [default: runs/ENV-SPLIT-STRATEGY-N]"),
     ] = None,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="For workspace: apply each patch that solved a task to its own folder.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on tasks, and record every trial.
@@ -40,15 +37,13 @@ def run(
     from langgraph_reflexion.experiments.runner import run
 
     env, demo = settings.environment, settings.model == DEMO
-    if apply and env != "workspace":
-        raise ConfigurationError(f"--apply needs the environment workspace: {env} changes no files outside its runs")
     notice = ""
     if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()} and "tasks" not in settings.options:
         notice = (
             "the demo model knows only the built-in environments, and may solve nothing here: "
             f"langgraph-reflexion play {env}, or choose another --model"
         )
-    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, apply=apply, notice=notice))
+    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, notice))
 
 
 @takes(RunSettings, only=RESUMABLE)
@@ -66,7 +61,7 @@ def resume(
     raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))
 
 
-def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, notice: str = "") -> int:
+def _run(work: Callable[[Any], Any], as_json: bool, notice: str = "") -> int:
     """Run or resume with a progress line, print the results and return the exit status."""
     if not as_json:
         say_starting()
@@ -97,11 +92,6 @@ def _run(work: Callable[[Any], Any], as_json: bool, *, apply: bool = False, noti
             typer.echo("Nothing was left to do: every task had ended.")
         typer.echo(f"{in_words(summary.statuses)} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
         suggest("show", summary.report.folder)
-    if apply:
-        from langgraph_reflexion.experiments.apply import apply_results
-
-        for line in apply_results(summary.report.folder):
-            typer.echo(line, err=as_json)
     return 0 if summary.clean else 1
 
 

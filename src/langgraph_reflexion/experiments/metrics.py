@@ -49,7 +49,8 @@ def final_answer(done: Sequence[TrialRow]) -> TrialRow:
     for row in done:
         if row["verdict"]:
             return row
-    return max(reversed(done), key=lambda row: float("-inf") if row["score"] is None else row["score"])
+    best: TrialRow = max(reversed(done), key=lambda row: float("-inf") if row["score"] is None else row["score"])
+    return best
 
 
 def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:

@@ -257,21 +257,22 @@ class TaskRun:
             raise
         except BaseException as error:
             raise TaskError.of(error) from error
-        row = TrialRow(
-            task_id=self.task["id"],
-            trial=record["trial"],
-            success=record["success"] if review.success is None else review.success,
-            gradable=review.gradable,
-            verdict=record["verdict"],
-            score=record["score"],
-            stop_reason=record["stop_reason"],
-            actions=record["actions"],
+        row: dict[str, Any] = {
+            "task_id": self.task["id"],
+            "trial": record["trial"],
+            "success": record["success"] if review.success is None else review.success,
+            "gradable": review.gradable,
+            "verdict": record["verdict"],
+            "score": record["score"],
+            "stop_reason": record["stop_reason"],
+            "actions": record["actions"],
             **usage,
-            usage=values["usage"],
-            measures=review.measures,
-            reflection=reflection,
-            notes=values["notes"],
-            fault=values["fault"],
-            seconds=round(values["seconds"] - episode["began"], 3),
-        )
-        return Finished(cast(TrialRow, {**row, **trajectory_of(values)}), review.files)
+            "usage": values["usage"],
+            "measures": review.measures,
+            "reflection": reflection,
+            "notes": values["notes"],
+            "fault": values["fault"],
+            "seconds": round(values["seconds"] - episode["began"], 3),
+            **trajectory_of(values),
+        }
+        return Finished(cast(TrialRow, row), review.files)

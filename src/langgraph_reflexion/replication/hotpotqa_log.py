@@ -1,7 +1,7 @@
 """The original's HotPotQA logs: trials, and for each question context, memory and steps.
 
-A trial begins with a summary line, and lists its questions in sections: those answered right, those answered wrong,
-and (ReAct) those that ran out of steps. Solved questions are listed again, unchanged, in every later trial.
+A trial lists its questions in sections: those answered right, those answered wrong, and (ReAct) those that ran out of
+steps. Its summary line is not read. Solved questions are listed again, unchanged, in every later trial.
 
 A question is logged as the prompt at the end of the attempt, without its examples. So it includes what a retry was
 shown of earlier attempts, at a place that depends on the agent:
@@ -30,9 +30,6 @@ Outcome = Literal["right", "wrong", "halted"]
 """The end of an attempt; halted is without an answer."""
 
 _TRIAL = re.compile(r"^BEGIN TRIAL (\d{1,4})[ \t]*$", re.MULTILINE)
-_SUMMARY = re.compile(
-    r"^Trial summary: Correct: (\d{1,6}), Incorrect: (\d{1,6})(?:, Halted: (\d{1,6}))?", re.MULTILINE
-)
 _SECTION = re.compile(r"^-+ BEGIN (CORRECT|INCORRECT|HALTED) AGENTS -*[ \t]*$", re.MULTILINE)
 _KEY = re.compile(r"^Correct answer:(.*)$", re.MULTILINE)
 _RULE = re.compile(r"^#{20,}[ \t]*$", re.MULTILINE)
@@ -110,20 +107,13 @@ class LoggedTrial:
     """One trial of a log."""
 
     number: int
-    summary: Counts | None = None
-    """The counts of its summary line, if it has one."""
     rows: dict[str, tuple[Outcome, Row]] = field(default_factory=dict)
 
     @property
-    def listed(self) -> Counts:
+    def counts(self) -> Counts:
         """The counts of the questions that it lists, each of them once."""
         outcomes = [outcome for outcome, _ in self.rows.values()]
         return Counts(outcomes.count("right"), outcomes.count("wrong"), outcomes.count("halted"))
-
-    @property
-    def counts(self) -> Counts:
-        """The counts of its summary, unless it lists more questions than that."""
-        return self.summary if self.summary and sum(self.summary) >= sum(self.listed) else self.listed
 
 
 @dataclass(frozen=True)
@@ -192,8 +182,6 @@ def read_log(path: Path) -> HotPotQALog:
     notes: list[str] = []
     for number, body in _parts(_TRIAL, _RULE.sub("", read_text(path).replace("\r\n", "\n"))):
         trial = trials.setdefault(int(number), LoggedTrial(int(number)))
-        if trial.summary is None and (summary := _SUMMARY.search(body)):
-            trial.summary = Counts(*(int(count or 0) for count in summary.groups()))
         notes += [f"trial {number}: {note}" for note in _read_rows(trial, body)]
     rows = [row for trial in trials.values() for _, row in trial.rows.values()]
     if not rows:
@@ -224,16 +212,8 @@ def _read_rows(trial: LoggedTrial, body: str) -> Iterator[str]:
 
 
 def _irregular(trial: LoggedTrial, questions: int) -> Iterator[str]:
-    """Yield notes on a trial whose questions and summary differ, or that lacks questions or steps."""
-    listed, summary = trial.listed, trial.summary
-    if summary and sum(listed) > sum(summary):
-        yield (
-            f"its summary line says {summary}, which makes {sum(summary)} of the {sum(listed)} questions listed: "
-            f"these are counted, {listed}"
-        )
-    elif summary and listed != summary:
-        yield f"its summary line says {summary}, its sections hold {listed}: the summary counts"
-    if (absent := questions - max(sum(listed), sum(summary or ()))) > 0:
+    """Yield notes on a trial that lacks questions or steps."""
+    if absent := questions - len(trial.rows):
         yield f"{count(absent, 'question')} of other trials missing: unless solved before, not counted"
     if empty := sum(not row.steps for _, row in trial.rows.values()):
         yield f"{count(empty, 'question')} listed without steps: counted only if solved"
