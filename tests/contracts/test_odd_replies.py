@@ -87,12 +87,11 @@ def test_nuls_are_replaced_in_faults_and_replies():
     assert final["trajectory"][0]["thought"] == "\ufffd"
 
 
-@pytest.mark.parametrize("keep", ["window", "summary"])
-def test_an_endless_reflection_is_cut_with_a_note(keep):
+def test_an_endless_reflection_is_cut_with_a_note():
     def replies(messages):
         return "Action: read[]" if asks_for(messages) == "act" else "Look closer. " * 1000
 
-    final, _ = play(replies=replies, max_trials=3, memory=Memory(size=1, keep=keep))
+    final, _ = play(replies=replies, max_trials=3, memory=Memory(size=1))
     assert all(len(each["text"]) < LONGEST + 100 for each in final["reflections"])
     assert f"the reflection is cut to {LONGEST} characters" in final["trials"][0]["notes"]
 

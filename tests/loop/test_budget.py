@@ -14,7 +14,6 @@ from langgraph_reflexion import (
     ConfigurationError,
     Evaluator,
     Fault,
-    Memory,
     ModelOptions,
     Price,
     Retries,
@@ -204,13 +203,8 @@ SAID = "Thought: Hm.\nAction: finish[Rome]"
     [
         ([SAID, SAID, SAID, DOWN], {"actor": "cot", "evaluator": "self-consistency:3"}, {"act": 1, "evaluate": 2}),
         (["Hm.", "search[Rome]", "Hm.", DOWN], {"actor": "react", "profile": "upstream"}, {"act": 3}),
-        (
-            [SAID, "Lesson 1.", SAID, "Lesson 2.", DOWN],
-            {"actor": "cot", "memory": Memory(size=1, keep="summary")},
-            {"act": 1, "reflect": 1},
-        ),
     ],
-    ids=["some samples", "the thought", "the reflection"],
+    ids=["some samples", "the thought"],
 )
 def test_calls_before_the_one_that_failed_are_counted(replies, options, paid):
     environment = HotPotQA()

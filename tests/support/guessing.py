@@ -110,9 +110,9 @@ def drive_all(
         return asyncio.run(run_setup(settings, setup, folder, observer)), model
 
 
-def rows(folder: Path, name: str = "trials.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
-def timeless(folder: Path) -> tuple[list[Any], str]:
-    return [{**row, "seconds": 0} for row in rows(folder)], (folder / "trajectories.jsonl").read_text()
+def timeless(folder: Path) -> list[Any]:
+    return [{**row, "seconds": 0} for row in rows(folder)]

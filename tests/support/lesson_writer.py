@@ -3,7 +3,7 @@
 import asyncio
 import sys
 
-from langgraph_reflexion.memory.records import LessonSource, LessonUse
+from langgraph_reflexion.memory.records import LessonSource
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 
 
@@ -15,7 +15,6 @@ async def main(where, name, number):
             shared = LessonSource(text="All have this one.", outcome="failure", trial=1, **trial)
             own = LessonSource(text=f"Only {name} has {index}.", outcome="failure", trial=2, **trial)
             await store.add([shared, own])
-            await store.add([LessonUse(lessons=[shared.lesson], success=True, kind="", trial=1, **trial)])
 
 
 asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))

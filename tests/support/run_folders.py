@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.experiments.rows import TrajectoryRow, TrialRow
+from langgraph_reflexion.experiments.rows import TrialRow, key_of
 
 SETTINGS = {
     "environment": "alfworld",
@@ -46,8 +46,8 @@ def row(task: str, trial: int, success: bool | None, verdict: bool | None = None
     return made | changes  # type: ignore[return-value]
 
 
-def steps(task: str, trial: int, *done: tuple[str, str, str], observation: str = "A room.") -> TrajectoryRow:
-    """Return a trial with steps of thought, action and observation."""
+def steps(task: str, trial: int, *done: tuple[str, str, str], observation: str = "A room.") -> dict[str, Any]:
+    """Return the part of a row with steps of thought, action and observation."""
     return {
         "task_id": task,
         "trial": trial,
@@ -70,7 +70,7 @@ def folder(
     rows: Sequence[TrialRow],
     tasks: Sequence[str],
     *,
-    trajectories: Sequence[TrajectoryRow] = (),
+    trajectories: Sequence[dict[str, Any]] = (),
     versions: dict[str, str | None] | None = None,
     goals: dict[str, str] | None = None,
     **settings: Any,
@@ -80,7 +80,7 @@ def folder(
     info = {"settings": SETTINGS | settings, "tasks": tasks, "goals": goals or {}}
     info |= {"versions": versions} if versions else {}
     (path / "run.json").write_text(json.dumps(info))
-    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    if trajectories:
-        (path / "trajectories.jsonl").write_text("".join(json.dumps(row) + "\n" for row in trajectories))
+    done = {key_of(each): each for each in trajectories}
+    whole = [{**row, **done.get(key_of(row), {})} for row in rows]
+    (path / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in whole))
     return path

@@ -11,7 +11,6 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion import demo as package
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.demo.programming import guess_tests
 from langgraph_reflexion.demo.programming.task import read_exercise
 from langgraph_reflexion.envs.programming.environment import Programming
 from tests.support.demo import forgetful
@@ -69,9 +68,9 @@ def test_reflexion_gains_and_feedback_alone_hardly_does():
     assert mended.rate(TRIALS) - mended.rate(1) <= 0.05
 
 
-def test_self_written_tests_have_all_four_outcomes():
+def test_self_written_tests_pass_some_wrong_programs_and_no_right_one_fails_them():
     seen = {*played().matrix(), *played("last_attempt").matrix()}
-    assert seen == {(True, True), (True, False), (False, True), (False, False)}
+    assert seen == {(True, True), (True, False), (False, False)}
 
 
 def test_removing_reflections_from_the_prompt_removes_the_gain():
@@ -85,7 +84,6 @@ def test_without_tests_there_is_little_gain():
     blind = Played(evaluator="none", tasks=12)
     assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
     assert blind.rate(TRIALS) - blind.rate(1) < 0.12
-    assert any("reading number" in final["reflections"][-1]["text"] for final in blind.finals)
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
@@ -95,22 +93,12 @@ def test_program_is_tested_before_it_is_submitted(actor):
     assert [truths[0] for truths in told.truths] == [truths[0] for truths in played().truths[:4]]
 
 
-def test_self_written_tests_are_the_examples_and_reasoned_guesses():
-    wrong = 0
+def test_self_written_tests_are_the_examples():
     for problem in Programming().problems.values():
-        solution = {}
-        exec(problem.canonical, solution)
         exercise = read_exercise(problem.prompt)
         asked = [SystemMessage("s"), HumanMessage(f"{problem.prompt}\n\nTests:")]
-        reply = DemoChatModel().invoke(asked).text
-        tests = exercise.cases(reply.partition("```")[2])
-        assert {case.call for case in exercise.shown} <= {case.call for case in tests}
-        assert all(thought for thought, _ in guess_tests(exercise))
-        for case in tests:
-            arguments = [list(each) if isinstance(each, tuple) else each for each in case.example.arguments]
-            truth = solution[problem.entry_point](*arguments)
-            wrong += case.example.result != (tuple(truth) if isinstance(truth, list) else truth)
-    assert 3 < wrong < 40
+        tests = exercise.cases(DemoChatModel().invoke(asked).text.partition("```")[2])
+        assert [case.example for case in tests] == [case.example for case in exercise.shown]
 
 
 def test_demo_model_contains_no_problem():

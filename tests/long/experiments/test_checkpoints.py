@@ -31,7 +31,7 @@ def database() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], str]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     folder = tmp_path_factory.mktemp("whole")
     drive_all(folder, think_first, **SETTINGS)
     return timeless(folder)
@@ -53,9 +53,7 @@ for kind in ("latest", "history"):
 """
 
 
-def test_a_run_continues_on_a_machine_whose_clock_is_behind(
-    database: str, whole: tuple[list[Any], str], tmp_path: Path
-) -> None:
+def test_a_run_continues_on_a_machine_whose_clock_is_behind(database: str, whole: list[Any], tmp_path: Path) -> None:
     environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     program = [sys.executable, "-c", AHEAD, "", database]
     begun = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -83,19 +81,17 @@ class Overtaken(Watch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_record_with_gaps_is_an_error(
-    kind: str, database: str, whole: tuple[list[Any], str], tmp_path: Path
-) -> None:
+def test_a_record_with_gaps_is_an_error(kind: str, database: str, whole: list[Any], tmp_path: Path) -> None:
     folder, copy = tmp_path / "run", tmp_path / "copy"
     settings = SETTINGS | {"checkpoints": kind, "database": database}
     with pytest.raises(ModelFault):
         drive_all(folder, Interrupted(2, RefusedError("no")), **settings)
     shutil.copytree(folder, copy)
-    with pytest.raises(ConfigurationError, match=r"lacks trial 1 of g3: .* append the copy's trials.jsonl and"):
+    with pytest.raises(ConfigurationError, match=r"lacks trial 1 of g3: .* append the copy's trials.jsonl to"):
         drive_all(folder, think_first, observer=Overtaken(copy, settings), **settings)
     assert timeless(copy) == whole
-    for name in ("trials.jsonl", "trajectories.jsonl"):
-        (folder / name).write_bytes((folder / name).read_bytes() + (copy / name).read_bytes())
+    with (folder / "trials.jsonl").open("ab") as file:
+        file.write((copy / "trials.jsonl").read_bytes())
     _, model = drive_all(folder, think_first, **settings)
     assert (timeless(folder), model.prompts) == (whole, [])
 
@@ -141,4 +137,4 @@ def test_nuls_reach_no_database(kind: str, database: str, tmp_path: Path) -> Non
     for cause, says in zip(causes, ("the server sent \ufffd", "the game sent \ufffd", ""), strict=True):
         assert says in cause if says else not cause
     assert [row["success"] for row in rows(tmp_path)] == [False, True]
-    assert "\\u0000" not in (tmp_path / "trials.jsonl").read_text() + (tmp_path / "trajectories.jsonl").read_text()
+    assert "\\u0000" not in (tmp_path / "trials.jsonl").read_text()

@@ -60,10 +60,10 @@ def begin(home: Path, server: ModelServer, file: Path, out: str) -> subprocess.P
 
 def recorded(run: Path) -> dict[str, Any]:
     """A run's record without times and durations."""
-    rows = [json.loads(line) for line in (run / "trajectories.jsonl").read_text().splitlines()]
+    rows = timeless(run)
     for row in rows:
         row.get("prepared", {}).pop("run", None)  # drawn for each run
-    told: dict[str, Any] = {"trials": timeless(run), "trajectories": rows}
+    told: dict[str, Any] = {"trials": rows}
     for path in sorted(run.glob("task-mend/**/*")):
         if path.suffix == ".jsonl":
             rows = [json.loads(line) for line in path.read_text().splitlines()]

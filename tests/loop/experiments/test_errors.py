@@ -64,7 +64,7 @@ def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(
     assert log.count("Traceback (most recent call last)") >= 2 * len(tasks)
     assert all(log.count(f" {task}\n") == 2 for task in tasks)
     recorded = [{**row, "seconds": 0, "measures": {}} for row in rows(folder) if row["task_id"] not in tasks]
-    whole = [row for row in timeless(tmp_path / "whole")[0] if row["task_id"] not in tasks]
+    whole = [row for row in timeless(tmp_path / "whole") if row["task_id"] not in tasks]
     # In lockstep, a trial in which no task was solved ends the run.
     assert recorded == [row for row in whole if not in_step or row["trial"] <= 2]
     assert f"ended by an error, such as {says}" in compare([folder]).sentences()[0]

@@ -38,7 +38,8 @@ def shown_and_sent(folder: Path, chars: int | None = None, **settings: Any) -> t
         bodies = [request.body["messages"] for request in server.requests]
     shown = []
     with RunPrompts(folder) as prompts:
-        for (task, trial), row in prompts.run.trajectories().items():
+        for row in prompts.run.trials:
+            task, trial = row["task_id"], row["trial"]
             places: list[Any] = [step["number"] for step in row["steps"]]
             places += ["judge"] if settings.get("evaluator") == "llm" else []
             places += [None] if any(each["trial"] == trial for each in row.get("reflections", [])) else []

@@ -12,13 +12,12 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import commit_of
 from langgraph_reflexion.experiments.record import RunRecord, read_run
-from langgraph_reflexion.experiments.rows import Finished, TrajectoryRow, TrialRow, atomic_write
+from langgraph_reflexion.experiments.rows import Finished, TrialRow, atomic_write
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS
 
 INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
-FILES = ("trials.jsonl", "trajectories.jsonl")
 
 
 def trial(task: str, number: int, **changes: Any) -> TrialRow:
@@ -30,43 +29,37 @@ def record(folder: Path, *trials: TrialRow, secrets: Sequence[str] = ()) -> None
     """Open the record, add these trials, and close it."""
     opened = RunRecord(folder, INFO, secrets)
     for row in trials:
-        steps = TrajectoryRow(task_id=row["task_id"], trial=row["trial"], observation="", steps=[], evaluation=None)
-        opened.append(Finished(row, steps))
+        opened.append(Finished(row))
     opened.close(1.0)
 
 
-def numbers(folder: Path, name: str = "trials.jsonl") -> list[tuple[str, int]]:
-    return [(row["task_id"], row["trial"]) for row in rows(folder, name)]
+def numbers(folder: Path) -> list[tuple[str, int]]:
+    return [(row["task_id"], row["trial"]) for row in rows(folder)]
 
 
 def test_rows_are_ordered_by_task_and_trial(tmp_path: Path) -> None:
     record(tmp_path, trial("a", 1), trial("b", 2), trial("b", 1))
-    for name in FILES:
-        assert numbers(tmp_path, name) == [("b", 1), ("b", 2), ("a", 1)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trajectories.jsonl", "trials.jsonl"]
+    assert numbers(tmp_path) == [("b", 1), ("b", 2), ("a", 1)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trials.jsonl"]
 
 
 def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
     record(tmp_path, trial("a", 1))
-    for name in FILES:
-        with (tmp_path / name).open("a") as file:
-            file.write('{"task_id": "a", "tri')
+    with (tmp_path / "trials.jsonl").open("a") as file:
+        file.write('{"task_id": "a", "tri')
     assert [row["trial"] for row in read_run(tmp_path).trials] == [1]
     record(tmp_path, trial("a", 2))
-    for name in FILES:
-        assert numbers(tmp_path, name) == [("a", 1), ("a", 2)]
+    assert numbers(tmp_path) == [("a", 1), ("a", 2)]
 
 
 def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path: Path) -> None:
     record(tmp_path)
-    for name in FILES:
-        (tmp_path / name).unlink()
+    (tmp_path / "trials.jsonl").unlink()
     # Of one that came to its end, or to a pause, they were removed.
     with pytest.raises(ConfigurationError, match=r"there is no trials.jsonl"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps(INFO))
-    run = read_run(tmp_path)
-    assert (run.trials, run.trajectories()) == ([], {})
+    assert read_run(tmp_path).trials == []
 
 
 LINES = [b"nonsense", b'{"task_id": "a"}', b'{"task_id": "a", "trial": [1]}', b"[" * 100_000, b"\0" * 512]
@@ -75,12 +68,12 @@ LINES = [b"nonsense", b'{"task_id": "a"}', b'{"task_id": "a", "trial": [1]}', b"
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line: bytes) -> None:
     record(tmp_path, trial("a", 1), trial("a", 2))
-    _, second = (tmp_path / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
-    (tmp_path / "trajectories.jsonl").write_bytes(line + b"\n" + second)
+    _, second = (tmp_path / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "trials.jsonl").write_bytes(line + b"\n" + second)
     again = RunRecord(tmp_path, INFO)
     assert again.missing("a", 2) == [1]
     again.close(1.0)
-    assert (tmp_path / "trajectories.jsonl").read_bytes() == second
+    assert (tmp_path / "trials.jsonl").read_bytes() == second
 
 
 def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:

@@ -144,7 +144,6 @@ class Repairs(Watch):
         self.repairs.append(f"{task}: {what}")
 
 
-@pytest.mark.parametrize("name", ["trials.jsonl", "trajectories.jsonl"])
 @pytest.mark.parametrize(
     ("checkpoints", "lost", "says"),
     [
@@ -155,13 +154,14 @@ class Repairs(Watch):
     ids=["the last trial", "an earlier one", "an earlier one, with a history"],
 )
 def test_a_torn_row_is_restored_or_its_task_begins_again(
-    tmp_path: Path, name: str, checkpoints: str, lost: int, says: str | None
+    tmp_path: Path, checkpoints: str, lost: int, says: str | None
 ) -> None:
     settings: dict[str, Any] = {"numbers": [2, 1], "checkpoints": checkpoints}
     drive_all(tmp_path, think_first, **settings)
-    before, lines = timeless(tmp_path), (tmp_path / name).read_text().splitlines(keepends=True)
+    trials = tmp_path / "trials.jsonl"
+    before, lines = timeless(tmp_path), trials.read_text().splitlines(keepends=True)
     lines[lost] = lines[lost][: len(lines[lost]) // 2] + "\n"
-    (tmp_path / name).write_text("".join(lines))
+    trials.write_text("".join(lines))
     watch = Repairs()
     _, again = drive_all(tmp_path, think_first, observer=watch, **settings)
     assert timeless(tmp_path) == before

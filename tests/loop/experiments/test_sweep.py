@@ -24,7 +24,7 @@ TRIAL_KEYS = [
 def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path: Path) -> None:
     drive_all(tmp_path)
     written = rows(tmp_path)
-    assert all(list(row) == TRIAL_KEYS for row in written)
+    assert all(list(row)[: len(TRIAL_KEYS)] == TRIAL_KEYS for row in written)
     expected = {
         "success": False,
         "verdict": False,

@@ -208,44 +208,23 @@ def test_tasks_that_are_listed_twice_or_not_at_all_are_noted(tmp_path: Path) -> 
     assert [note.partition(":")[2][:20] for note in run.notes[:2]] == [" 1 task listed twice", " 1 task of other tri"]
 
 
-def test_an_import_replaces_only_an_earlier_import(tmp_path: Path, clone: Path) -> None:
-    out = tmp_path / "out"
-    import_logs(clone / "webshop_runs", out)
-    (out / "webshop-base_run_logs_1" / "mine.txt").write_text("mine")
-    import_logs(clone / "alfworld_runs", out)
-    alfworld = ["alfworld-base_run_logs", "alfworld-reflexion_run_logs"]
-    assert sorted(path.name for path in out.iterdir()) == [*alfworld, "import.json", "webshop-base_run_logs_1"]
-    own = out / "webshop-base_run_logs_1" / "run.json"
-    own.write_text("mine")
-    for place, says in ((out, "not imported"), (own.parent, "something else")):
-        with pytest.raises(ConfigurationError, match=says):
-            import_logs(clone / "webshop_runs", place)
-    assert own.read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["..", "/tmp"])
-def test_an_import_writes_only_into_its_folder(tmp_path: Path, clone: Path, name: str) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "import.json").write_text(json.dumps({"runs": [{"name": name}]}))
-    (tmp_path / "run.json").write_text("mine")
-    with pytest.raises(ConfigurationError, match=r"import\.json"):
-        import_logs(clone / "alfworld_runs", tmp_path / "out")
-    assert (tmp_path / "run.json").read_text() == "mine"
+def test_an_import_writes_only_into_an_empty_folder(tmp_path: Path, clone: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ConfigurationError, match="not empty"):
+        import_logs(clone / "alfworld_runs", tmp_path)
 
 
 def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clone: Path) -> None:
     done = import_logs(clone / "alfworld_runs", tmp_path / "out")
     with pytest.raises(ConfigurationError, match="imported"):
         resume(done.folder / "alfworld-base_run_logs")
-    trials, listed = done.folder / "alfworld-base_run_logs" / "trials.jsonl", done.folder / "import.json"
+    trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
     trials.write_bytes(b"".join(trials.read_bytes().splitlines(keepends=True)[1:]))
-    listed.write_text(json.dumps(json.loads(listed.read_text()) | {"complete": False}))
-    (done.folder / "alfworld-reflexion_run_logs" / "run.json").unlink()
-    incomplete = compare([done.folder])
-    assert len(incomplete.runs) == 1
-    notes = " ".join(incomplete.notes)
-    for said in ("the run is missing", "interrupted", "1 of 134 tasks are unfinished"):
+    notes = " ".join(compare([done.folder]).notes)
+    for said in ("no HotPotQA log", "1 of 134 tasks are unfinished"):
         assert said in notes
+    with pytest.raises(ConfigurationError, match="neither a run nor an import"):
+        compare([tmp_path / "none"])
 
 
 def beside(path: Path) -> dict[tuple[str, str, str], Line]:
