@@ -53,7 +53,7 @@ LOGGED = [(1, 1, 1), (2, 0, 1)]
     [
         (("", ""), LOGGED, "trial 1: 1 question listed twice: counted once, as listed first"),
         (("Action 6: Search[page 6]", "Action 6: Finish[1871]"), [(2, 1, 0), (3, 0, 0)], "listed twice"),
-        (("Incorrect: 0, Halted: 1", "Incorrect: 0"), LOGGED, "2/0/0"),
+        (("Incorrect: 0, Halted: 1", "Incorrect: 0"), LOGGED, "listed twice"),
     ],
     ids=["as logged", "an answer altered", "a summary that counts too few"],
 )
