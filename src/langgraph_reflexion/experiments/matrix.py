@@ -1,28 +1,24 @@
-"""Experiments: a matrix of runs, each in its own run folder, with a common budget."""
+"""Experiments: a matrix of runs, each in its own run folder."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, Literal
 
-from langgraph_reflexion.budgets import Budget, Consumption
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 from langgraph_reflexion.experiments.experiment_folder import write_experiment
 from langgraph_reflexion.experiments.matrix_file import Experiment, RunSpec
-from langgraph_reflexion.experiments.metrics import tokens
 from langgraph_reflexion.experiments.record import Run, holds_run, read_run
 from langgraph_reflexion.experiments.runner import arun
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.experiments.setup import set_up
 from langgraph_reflexion.experiments.workers import check_workers
-from langgraph_reflexion.models.load import DEMO, ModelUnavailable
-from langgraph_reflexion.models.usage import Price, price_of
+from langgraph_reflexion.models.load import ModelUnavailable
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.sync import finished
 
@@ -50,8 +46,8 @@ class Outcome:
     name: str
     folder: Path
     status: Status
-    """`finished`; `faults` if tasks ended by faults, by errors or on their own budget; `stopped` by an error or by
-    the experiment's budget; `refused` if it was not begun."""
+    """`finished`; `faults` if tasks ended by faults, by errors or on their own budget; `stopped` by an error;
+    `refused` if it was not begun."""
     why: str = ""
     """What stopped or refused it."""
     tasks: dict[str, int] = field(default_factory=dict)
@@ -91,8 +87,6 @@ def check(
         for spec in experiment.specs:
             try:
                 check_workers(spec.settings.changed(dict(given)))
-                if experiment.budget.cost is not None:
-                    _expect_prices(spec.settings)
                 found.append(_check(spec, folder / spec.name, environments))
             except ConfigurationError as error:
                 wrong[str(error)].append(spec.name)
@@ -104,13 +98,6 @@ def check(
         hint = "change that table, or leave these runs out by [[exclude]]"
         raise ConfigurationError(f"{experiment.file}: {'; '.join(lines)} ({hint})")
     return found
-
-
-def _expect_prices(settings: RunSettings) -> None:
-    prices = {name: Price.parse(price) for name, price in settings.prices.items()}
-    for model in (settings.model, settings.reflection_model):
-        if model not in (None, DEMO):
-            price_of(str(model).partition(":")[2] or str(model), prices, needed=True)
 
 
 def _check(spec: RunSpec, folder: Path, environments: dict[str, Environment]) -> PlannedRun:
@@ -137,12 +124,11 @@ async def run_experiment(
         each.spec.name: {"series": each.spec.series, "axes": {**each.spec.axes}, "settings": each.settings.public()}
         for each in runs
     }
-    budget = {name: limit for name, limit in vars(experiment.budget).items() if limit is not None}
-    write_experiment(Path(folder), {"file": experiment.file.name, "budget": budget}, facts)
+    write_experiment(Path(folder), {"file": experiment.file.name}, facts)
     outcomes = []
     for each in runs:
         began = perf_counter()
-        status, why, tasks = await _run(each, experiment.budget, runs, observer, given)
+        status, why, tasks = await _run(each, observer, given)
         seconds = perf_counter() - began
         outcomes.append(Outcome(each.spec.name, each.folder, status, " ".join(why.split()), tasks, seconds))
         observer.on_outcome(outcomes[-1])
@@ -150,36 +136,15 @@ async def run_experiment(
 
 
 async def _run(
-    each: PlannedRun,
-    budget: Budget,
-    runs: Sequence[PlannedRun],
-    observer: ExperimentObserver,
-    given: Mapping[str, Any],
+    each: PlannedRun, observer: ExperimentObserver, given: Mapping[str, Any]
 ) -> tuple[Status, str, dict[str, int]]:
-    others = _consumption(other.folder for other in runs if other is not each)
-    if why := each.refusal or _used_up(budget, others + _consumption([each.folder])):
-        return "refused", why, {}
-    left = {name: limit - getattr(others, name) for name, limit in vars(budget).items() if limit is not None}
+    if each.refusal:
+        return "refused", each.refusal, {}
     observer.on_run(each.spec.name)
     try:
-        summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer, Budget(**left))
+        summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer)
     except ReflexionError as error:
         return "stopped", str(error), {}
     except Exception as error:  # a bug in one run's environment does not stop the other runs
         return "stopped", f"{type(error).__name__}: {error}", {}
-    if summary.statuses["budget"] and (why := _used_up(budget, others + _consumption([each.folder]))):
-        return "stopped", why, summary.statuses
     return ("finished" if summary.clean else "faults"), "", summary.statuses
-
-
-def _consumption(folders: Iterable[Path]) -> Consumption:
-    runs = [read_run(folder) for folder in folders if holds_run(folder)]
-    rows = [
-        Consumption(row["actions"], row["llm_calls"], tokens(row), row["cost"]) for run in runs for row in run.trials
-    ]
-    return reduce(Consumption.__add__, rows, Consumption(seconds=sum(run.info.get("seconds", 0.0) for run in runs)))
-
-
-def _used_up(budget: Budget, spent: Consumption) -> str:
-    limit = budget.used_up(spent)
-    return f"the experiment's budget of {limit} is used up" if limit else ""

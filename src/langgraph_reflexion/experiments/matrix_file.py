@@ -26,10 +26,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.settings import BudgetSettings, RunSettings, merge_budgets
+from langgraph_reflexion.settings import RunSettings, merge_budgets
 
 AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "models": "model", "seeds": "seed"}
 """The axes besides the environments, and the name of one value of each."""
@@ -77,7 +76,6 @@ class _File(_Table):
     models: dict[str, dict[str, Any]] = {}
     ablations: dict[str, dict[str, Any]] = {}
     exclude: list[dict[str, Any]] = []
-    budget: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -97,8 +95,6 @@ class Experiment:
     file: Path
     specs: tuple[RunSpec, ...]
     """Its runs in their order: all of the first seed, then all of the next."""
-    budget: Budget
-    """Limits of all runs together, finished ones included."""
 
 
 def read_experiment(file: Path | str) -> Experiment:
@@ -120,7 +116,7 @@ def read_experiment(file: Path | str) -> Experiment:
                 problems.append(str(error))
                 return model.model_construct()
 
-        matrix, budget = check(_Matrix, "matrix", read.matrix), check(BudgetSettings, "budget", read.budget)
+        matrix = check(_Matrix, "matrix", read.matrix)
         for table, settings in _settings_tables(read).items():
             if given := {"environment", "seed"} & {*settings}:
                 problems.append(f"[{table}]: {min(given)} is an axis, not a setting")
@@ -128,7 +124,7 @@ def read_experiment(file: Path | str) -> Experiment:
                 check(RunSettings, table, {"environment": "any", **settings})
         if problems:
             raise ConfigurationError("; ".join(problems))
-        return Experiment(file, _specs(read, matrix), budget.budget())
+        return Experiment(file, _specs(read, matrix))
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -12,7 +12,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
-from langgraph_reflexion.budgets import Budget
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
@@ -26,7 +25,7 @@ from langgraph_reflexion.experiments.record import (
 )
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.scheduler import Observer, Scheduler
-from langgraph_reflexion.experiments.setup import Setup, lower, open_run, open_setup
+from langgraph_reflexion.experiments.setup import Setup, open_run, open_setup
 from langgraph_reflexion.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
 from langgraph_reflexion.models.calls import sanitize
@@ -109,17 +108,10 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
     return _wait_for(aresume(folder, observer, **changes))
 
 
-async def arun(
-    settings: RunSettings,
-    out: Path | str | None = None,
-    observer: Observer | None = None,
-    limit: Budget | None = None,
-) -> Summary:
-    """See `run`. A `limit` bounds the run beside its own budget, and is not recorded."""
+async def arun(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
+    """See `run`."""
     check_workers(settings)
     async with open_setup(settings) as (settings, setup):
-        if limit:
-            setup.budgets.run = lower(setup.budgets.run, limit)
         folder = _default_folder(settings, setup) if out is None else Path(out)
         with locked(folder) as token:
             return await run_setup(settings, setup, folder, observer, token)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
-from langgraph_reflexion.budgets import Budget, Budgets, Consumption, account_key
+from langgraph_reflexion.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
@@ -57,15 +57,6 @@ class SharedBudgets(Budgets):
             self._seen[account_key(task, config)] = spent
             self._total = Consumption._make(max(pair) for pair in zip(self._total, total, strict=True))
             self.start_clock(seconds)
-
-
-def lower(one: Budget, other: Budget) -> Budget:
-    """Return a budget with the lower of each two limits."""
-    limits = {}
-    for name, limit in vars(one).items():
-        given = [each for each in (limit, getattr(other, name)) if each is not None]
-        limits[name] = min(given, default=None)
-    return Budget(**limits)
 
 
 class Setup(NamedTuple):

@@ -1,4 +1,4 @@
-"""Experiments from files: their runs, mistakes, estimates, budgets."""
+"""Experiments from files: their runs, mistakes, estimates."""
 
 import asyncio
 import json
@@ -136,7 +136,7 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
         ("[common]\nmax_trails = 3", "unknown key 'max_trails' of [common] (did you mean max_trials?)"),
         ("[common]\nlimit = 'two'", "the key limit of [common] must be a valid integer, not 'two'"),
         ("[matrix]\nstrategy = ['retry']", "unknown key 'strategy' of [matrix] (did you mean strategies?)"),
-        ("[environments.a]\nlimt = 2\n[budget]\ncots = 1", "of [budget] (did you mean cost?); unknown key 'limt' of"),
+        ("[environments.a]\nlimt = 2", "unknown key 'limt' of [environments.a] (did you mean limit?)"),
         ("[common.budgets.run]\ncots = 1", "budgets.run.cots"),
         ("[matrix]\nstrategies = ['retry']", "environments"),
         ("[environments.alfworld]\n[[exclude]]\nactor = 'cot'", "[[exclude]] number 1 excludes nothing"),
@@ -212,20 +212,3 @@ def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path: Path, s
     outcomes = run(experiment, tmp_path / "out")
     assert statuses(outcomes) == ["refused", "finished", "refused", "finished"]
     assert "OPENAI_API_KEY" in outcomes[0].why
-
-
-@pytest.mark.long
-def test_an_experiment_stops_on_its_budget_and_continues_without_one(tmp_path: Path, server: GuessingServer) -> None:
-    out, whole = tmp_path / "out", read(tmp_path, matrix(server, seeds="1"))
-    limited = read(tmp_path, matrix(server, "[budget]\ncost = 0.002\nseconds = 60", seeds="1"))
-    outcomes = run(limited, out, concurrency=1)
-    assert statuses(outcomes) == ["stopped", "refused"]
-    assert "the experiment's budget" in outcomes[0].why
-    outcomes = run(whole, out)
-    assert statuses(outcomes) == ["finished"] * 2
-    for one, other in zip(outcomes, run(whole, tmp_path / "whole"), strict=True):
-        # A baseline's trial that ended with the budget keeps the note of it.
-        recorded, expected = (
-            [{**row, "notes": [], "seconds": 0} for row in rows(each.folder)] for each in (one, other)
-        )
-        assert recorded == expected
