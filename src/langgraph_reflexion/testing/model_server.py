@@ -1,14 +1,9 @@
 """A model server on loopback: OpenAI's chat completions, and its faults.
 
-    with ModelServer(faults=["429", "hang"]) as server:
-        model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=1)
-
-For agents in other processes and languages:
-
-    python -m langgraph_reflexion.testing.model_server --fault 429 --fault hang --port 8000
+with ModelServer(faults=["429", "hang"]) as server:
+model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=1)
 """
 
-import argparse
 import json
 import threading
 import time
@@ -192,30 +187,3 @@ def _body(content: bytes) -> dict[str, Any]:
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ErrorAnswer(400, "The request has no list of messages.", param="messages")
     return dict(body)
-
-
-def main() -> None:
-    """Serve the demo model until interrupted."""
-    parser = argparse.ArgumentParser(
-        prog="python -m langgraph_reflexion.testing.model_server",
-        description="Serve the demo model on loopback as OpenAI would, until interrupted.",
-        epilog="faults:\n" + "\n".join(f"  {name:21}{what}" for name, what in MODEL_FAULTS.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--port", type=int, default=0, help="the port (a free one)")
-    parser.add_argument(
-        "--fault", action="append", default=[], help="the fault of the next request; may be repeated; ok is none"
-    )
-    args = parser.parse_args()
-    try:
-        with ModelServer(faults=args.fault, port=args.port) as server:
-            print(server.url, flush=True)
-            threading.Event().wait()
-    except (ConfigurationError, OSError, OverflowError) as error:
-        parser.exit(2, f"{error}\n")
-    except KeyboardInterrupt:
-        parser.exit(0)
-
-
-if __name__ == "__main__":
-    main()
