@@ -2,21 +2,26 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 SHOWN = 5
 """The number of sentences that a search shows, or of similar titles if there is no page."""
 
-_CLOSING, _OPENING = "\"'\u201d\u2019)]", "\"'\u201c\u2018(["
-# The full stops of Chinese, Japanese and Hindi need no blank after them.
-_END = re.compile(rf"[.!?][{re.escape(_CLOSING)}]*(\s+)|[\u3002\uff01\uff1f\u0964]()")
 _ABBREVIATIONS = (
-    "adm ave brig bros ca capt cf cmdr co col corp dept dr est fr gen gov hon inc jr lt ltd maj mr mrs ms mt prof "
-    "rep rev sen sgt sr st ste vol vs"
+    r"\w",
+    "co|dr|fr|jr|lt|mr|ms|mt|sr|st|vs",
+    "ave|col|gen|gov|inc|ltd|maj|mrs|rev|sen|sgt|ste|vol",
+    "capt|prof",
 )
-_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
+_BETWEEN = re.compile(
+    r"""(?:(?<=[.!?])|(?<=[.!?]["'\u201d\u2019)\]]))(?=\s+["'\u201c\u2018(\[]*[^\sa-z\u00df-\u00ff])"""
+    # Lookbehinds have fixed lengths.
+    + "".join(rf"(?<!\b(?i:{words})\.)" for words in _ABBREVIATIONS)
+    # The full stops of Chinese, Japanese and Hindi need no blank after them.
+    + r"|(?<=[\u3002\uff01\uff1f\u0964])(?=.)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +83,9 @@ def _heading(line: str) -> bool:
     return len(line) > 1 and line.startswith("=") and line.endswith("=")
 
 
-def split_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph, whose concatenation is the paragraph.
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a paragraph, whose concatenation is the paragraph.
 
     A full stop ends no sentence after an initial ("J. Doe") or a common abbreviation, or before a small letter.
     """
-    begin = 0
-    for match in _END.finditer(text):
-        blank, after = match.start(match.lastindex or 0), match.end()
-        if match[1] is not None and _continues(
-            # The words around are enough; slicing a whole book is slow.
-            text[max(begin, match.start() - 60) : match.start()],
-            text[match.start()],
-            text[after : after + 60],
-        ):
-            continue
-        if after < len(text):
-            yield text[begin:blank]
-            begin = blank
-    if begin < len(text):
-        yield text[begin:]
-
-
-def _continues(before: str, mark: str, after: str) -> bool:
-    following = after.lstrip(_OPENING)[:1]
-    if following.islower():
-        return True
-    word = re.split(rf"[\s{re.escape(_OPENING)}]", before)[-1]
-    return mark == "." and ((len(word) == 1 and word.isalpha()) or word.lower() in _ABBREVIATED)
+    return _BETWEEN.split(text) if text else []

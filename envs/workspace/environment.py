@@ -1,6 +1,5 @@
 """The workspace environment: work in a folder until its verification commands succeed."""
 
-import inspect
 import itertools
 import os
 import re
@@ -24,7 +23,7 @@ from langgraph_reflexion.envs.workspace.folder import folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
-from langgraph_reflexion.envs.workspace.tasks import KNOWN, make_tasks, read_tasks
+from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.verification import Grader
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -45,20 +44,15 @@ class Workspace(Environment):
     Rust, and `generated-12`, Python repositories generated from a seed.
 
     Args:
-        task: A task file; see `tasks.read_tasks`.
-        tasks: The tasks instead of a file, each with the keys of a task file.
-        path: The folder of a single task instead.
-        instruction: The instruction of that task.
-        verify: The verification commands of that task.
+        task: A task file (see `tasks.read_tasks`), or the keys of one in Python: those of a task, or of several.
         store: The folder of snapshot repositories and copies, `langgraph-reflexion/workspaces` in the user's cache
             folder by default. Resuming a run needs it.
         sandbox: The sandbox's backend; the first that works if None.
         allow_degraded: Whether commands may run in Landlock, which is weaker.
         seed: The seed of the generated repositories.
-        **more: Further keys of a task file for the single task (`protect`, `allow`, `network`, `timeout`, ...).
 
     Raises:
-        ConfigurationError: an option is unknown, or the tasks are invalid or missing.
+        ConfigurationError: the tasks are invalid or missing.
     """
 
     name = "workspace"
@@ -70,38 +64,21 @@ class Workspace(Environment):
 
     def __init__(
         self,
-        task: str | os.PathLike[str] | None = None,
+        task: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         *,
-        tasks: Sequence[Mapping[str, Any]] | None = None,
-        path: str | os.PathLike[str] | None = None,
-        instruction: str | None = None,
-        verify: Sequence[str] | str = (),
         store: str | os.PathLike[str] | None = None,
         sandbox: str | None = None,
         allow_degraded: bool = False,
         seed: int = 0,
-        **more: Any,
     ) -> None:
-        given = [name for name, value in (("task", task), ("tasks", tasks), ("path", path)) if value is not None]
-        if len(given) > 1:
-            raise ConfigurationError(f"the workspace takes {given[0]}= or {given[1]}=, not both")
-        if unknown := sorted(more.keys() - KNOWN):
-            taken = sorted({*inspect.signature(Workspace).parameters, *KNOWN} - {"more"})
-            raise ConfigurationError(
-                f"the workspace does not take the option {unknown[0]} (it takes {', '.join(taken)})"
-            )
-        if path is None and (instruction is not None or verify or more):
-            what = next(iter(more), "instruction" if instruction is not None else "verify")
-            raise ConfigurationError(f"{what}= goes with path=, for a single task; put it into the task file")
         self._seed = seed
         self._tasks: list[Task] = []
-        if given:
-            self.splits = ("tasks",)
         if task is not None:
-            self._tasks = read_tasks(Path(task).expanduser())
-        elif given:
-            single = {"path": path, "instruction": instruction, "verify": verify, **more}
-            self._tasks = make_tasks([single] if tasks is None else tasks, Path.cwd(), "the workspace")
+            self.splits = ("tasks",)
+            if isinstance(task, str | os.PathLike):
+                self._tasks = read_tasks(Path(task).expanduser())
+            else:
+                self._tasks = make_tasks([task] if isinstance(task, Mapping) else task, Path.cwd(), "the workspace")
         self.store = Path(store).expanduser().absolute() if store else cache_folder() / "workspaces"
         self._backend, self._allow_degraded = sandbox, allow_degraded
         self._lock = threading.RLock()

@@ -9,7 +9,7 @@ from langgraph_reflexion.testing import CHECKS, Case, check_environment
 from tests.support.hotpotqa import OFFICIAL, PAGES, as_on_the_hub
 from tests.support.mediawiki import MediaWikiServer
 from tests.support.tools import need, need_extra
-from tests.support.workspace import write_folder
+from tests.support.workspace import FAILING, write_folder
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +60,6 @@ def test_workspace(tmp_path):
         "verify[]",
         "read_file[new.txt]",
     ]
-    folder = write_folder(tmp_path / "original")
-    given = {"instruction": "Make the check pass.", "verify": ["PYTHONPATH=. python3 tests/check.py"]}
-    check_environment(Workspace(path=folder, store=tmp_path / "store", **given), actions=actions)
+    check_environment(
+        Workspace({**FAILING, "path": write_folder(tmp_path / "original")}, store=tmp_path / "store"), actions=actions
+    )

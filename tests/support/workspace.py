@@ -15,6 +15,7 @@ from tests.support.tools import need
 
 CODE = "def double(n):\n    return n + 2\n"
 CHECK = "from code_ import double\n\nassert double(4) == 8, double(4)\n"
+FAILING = {"instruction": "Make the check pass.", "verify": ["PYTHONPATH=. python3 tests/check.py"]}
 PYTEST = "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"
 
 
@@ -94,8 +95,7 @@ def play(folder: Path, tmp_path: Path) -> Iterator[Play]:
     begun: list[Played] = []
 
     def begin(**more: Any) -> Played:
-        given = {"instruction": "Make the check pass.", "verify": ["PYTHONPATH=. python3 tests/check.py"], **more}
-        played = Played(Workspace(path=folder, store=tmp_path / "store", **given))
+        played = Played(Workspace({**FAILING, "path": folder, **more}, store=tmp_path / "store"))
         begun.append(played)
         return played
 

@@ -68,8 +68,8 @@ def workspace(entry: Entry, folder: Path, agent: str) -> Started:
         path = folder / entry["id"] / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    given = {"instruction": entry["instruction"], "verify": entry["verify"]}
-    environment = Workspace(path=folder / entry["id"], store=folder / "store", **given)
+    given = {"path": folder / entry["id"], "instruction": entry["instruction"], "verify": entry["verify"]}
+    environment = Workspace(given, store=folder / "store")
     return environment, environment.start(environment.tasks()[0])
 
 

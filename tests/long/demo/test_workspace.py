@@ -42,9 +42,7 @@ def played(tmp_path_factory):
             return messages
 
         repositories = [OWN.get(name) or generate(name) for name in names]
-        environment = Workspace(
-            tasks=write_repositories(repositories, folder / "repositories"), store=folder / "store"
-        )
+        environment = Workspace(write_repositories(repositories, folder / "repositories"), store=folder / "store")
         model = Between(hears=hear)
         graph = create_reflexion(model, environment, strategy=strategy, actor="react", max_trials=trials).compile()
 

@@ -18,7 +18,8 @@ def test_only_the_planted_bug_makes_several_tests_fail(name, tmp_path):
     repository = OWN.get(name) or generate(name)
     need_programs(repository.needs)
     folder = repository.write(tmp_path / "folder")
-    played = Played(Workspace(path=folder, instruction="x", verify=repository.verify, store=tmp_path / "store"))
+    task = {"path": folder, "instruction": "x", "verify": repository.verify}
+    played = Played(Workspace(task, store=tmp_path / "store"))
     failed = played.do("verify")
     assert failed.reward == 0.0
     assert len(failed_tests(failed.observation)) >= 2, failed.observation

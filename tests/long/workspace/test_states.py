@@ -135,7 +135,7 @@ def test_copies_of_dead_processes_are_removed(play: Play, folder, tmp_path):
     script = (
         "import os, sys\n"
         "from langgraph_reflexion.envs.workspace.environment import Workspace\n"
-        "w = Workspace(path=sys.argv[1], instruction='x', verify=['true'], store=sys.argv[2])\n"
+        "w = Workspace({'path': sys.argv[1], 'instruction': 'x', 'verify': 'true'}, store=sys.argv[2])\n"
         "episode = w.start(w.tasks()[0])\n"
         "os.kill(os.getpid(), 9)\n"
     )

@@ -202,7 +202,7 @@ def test_each_trial_leaves_its_patch_output_and_reflection(play: Play, folder, t
     played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
     played.do("write_file", path="done", text="yes")
     assert played.do("submit").reward == 1.0
-    other = Workspace(path=folder, instruction="x", verify=["true"], store=tmp_path / "store")
+    other = Workspace({"path": folder, "instruction": "x", "verify": "true"}, store=tmp_path / "store")
     second = other.review(played.task, finished(played, 2, True, None))
     assert other.review(played.task, finished(played, 2, True, None)) == second
     rows = [json.loads(line) for line in second.files["task-original/reflections.jsonl"].splitlines()]
@@ -226,7 +226,7 @@ def test_a_trial_that_was_not_verified_says_so(play: Play):
 
 def test_missing_files_make_the_environment_unavailable(play: Play, folder, tmp_path):
     played = play()
-    other = Workspace(path=folder, instruction="x", verify=["true"], store=tmp_path / "elsewhere")
+    other = Workspace({"path": folder, "instruction": "x", "verify": "true"}, store=tmp_path / "elsewhere")
     with pytest.raises(EnvironmentUnavailable, match="copy that folder"):
         other.restore(played.task, played.episode.snapshot())
     folder.rename(folder.with_name("moved"))

@@ -90,7 +90,7 @@ def test_pages_from_a_file(file):
     ],
 )
 def test_sentences_end_where_one_would_say_so(text, sentences):
-    assert list(split_sentences(text)) == sentences
+    assert split_sentences(text) == sentences
     assert "".join(sentences) == text
 
 

@@ -33,7 +33,7 @@ def test_without_tasks_of_ones_own_there_are_these(tmp_path, monkeypatch):
     assert [task["id"] for task in Workspace(seed=3).tasks("generated-12", 1)] == ["generated-36"]
     assert environment.answer(tasks[0]).startswith("in src/grid.rs, write `")
     assert generate(5).defect.right in environment.answer(generated[5])
-    environment = Workspace(path=tmp_path, instruction="Do it.", verify=["true"])
+    environment = Workspace({"path": tmp_path, "instruction": "Do it.", "verify": "true"})
     assert (environment.splits, environment.answer(environment.tasks()[0])) == (("tasks",), "")
     with pytest.raises(ConfigurationError, match="no split 'own'"):
         environment.tasks("own")
