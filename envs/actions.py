@@ -174,11 +174,8 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
         if wrong := _misfit(form, {field: given.is_required() for field, (_, given) in fields.items()}):
             raise ConfigurationError(f"{where}: the form {form!r} {wrong}")
     description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-    return ActionSpec(name, forms, method_name, create_model(name, __config__=_LENIENT, **fields), description)
-
-
-# Models pass numbers for text arguments: a year, a length.
-_LENIENT = ConfigDict(coerce_numbers_to_str=True)
+    lenient = ConfigDict(coerce_numbers_to_str=True)  # models pass a year, a length
+    return ActionSpec(name, forms, method_name, create_model(name, __config__=lenient, **fields), description)
 
 
 def fill(form: str, args: dict[str, Any]) -> str:
@@ -198,8 +195,7 @@ def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[Sho
     """
     shown, known = [], set[str]()
     for form, spec in zip(forms, specs, strict=True):
-        arguments = [each for name, each in spec.explained().items() if "{" + name + "}" in form]
-        new = [each for each in arguments if each not in known]
+        new = [each for name, each in spec.explained().items() if "{" + name + "}" in form and each not in known]
         known.update(new)
         sentences = [spec.description, "; ".join(new), spec.note]
         shown.append(ShownAction(form, " ".join(_ended(each) for each in sentences if each)))
@@ -317,21 +313,25 @@ def _reader(hint: Any) -> Callable[[Any, ValidatorFunctionWrapHandler], Any]:
         try:
             return validate(value)
         except ValidationError:
-            for meant in _meant(value, allowed):
+            for each in meant(value, allowed):
                 with suppress(ValidationError):
-                    return validate(meant)
+                    return validate(each)
             raise
 
     return read
 
 
-def _meant(value: Any, allowed: Sequence[Any]) -> Iterator[Any]:
+def meant(value: Any, listed: Sequence[Any]) -> Iterator[Any]:
+    """Yield what a model may mean by a value of another type: one that the schema lists, a number, JSON, a text."""
+    if isinstance(value, float) and value.is_integer():
+        yield int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
     if isinstance(value, str):
-        yield from (each for each in allowed if value in (str(each), quoted(each)))
-        if value.startswith(("[", "{")):
-            # RecursionError: deeply nested brackets.
-            with suppress(ValueError, RecursionError):
-                yield json.loads(value)
+        yield from (each for each in listed if value in (str(each), quoted(each)))
+        yield from {"true": [True], "false": [False], "none": [None], "null": [None]}.get(value.strip().lower(), [])
+        with suppress(ValueError, RecursionError):  # deeply nested brackets
+            yield json.loads(value)
 
 
 def _misfit(form: str, required: dict[str, bool]) -> str:

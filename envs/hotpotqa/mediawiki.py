@@ -13,7 +13,6 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Mapping
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
@@ -26,96 +25,6 @@ from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normal
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.retries import parse_retry_after
 
-MAX_BYTES = 20_000_000
-"""The largest response that is read, in bytes."""
-MAX_CONCURRENT = 3
-"""The number of requests to a server that are open at once."""
-
-
-class HttpClient:
-    """A client of one server. It sends each request once; retries are the caller's.
-
-    Args:
-        server: The server's name in error messages.
-        timeout: Seconds after which a request fails: without data, and for a whole response.
-        headers: The headers of every request.
-        forbidden: What to do about the status 403.
-
-    Raises:
-        ConfigurationError: the timeout is not a positive number.
-    """
-
-    def __init__(self, server: str, timeout: float, headers: Mapping[str, str], forbidden: str) -> None:
-        if not isinstance(timeout, int | float) or not timeout > 0:
-            raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
-        self.server = server
-        self._timeout = timeout
-        self._headers = headers
-        self._forbidden = forbidden
-        self._client: httpx.Client | None = None
-        self._lock = threading.Lock()
-        # Wikimedia asks for sequential requests; a few at once keep one slow response from delaying all tasks.
-        self._slots = threading.BoundedSemaphore(MAX_CONCURRENT)
-
-    def get(self, url: str, params: Mapping[str, Any]) -> bytes:
-        """Send a GET request and return the body of the response.
-
-        Raises:
-            EnvironmentFault: there is no response, its status is not 200, or it is incomplete, too slow or too large.
-        """
-        try:
-            with self._slots:
-                return self._get(url, params)
-        except httpx.TimeoutException as error:
-            self.fail(f"timed out after {self._timeout:g} s", cause=error)
-        except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.TooManyRedirects) as error:
-            self.fail(f"sent an invalid response: {error}", cause=error)
-        except httpx.HTTPError as error:
-            self.fail(f"is unreachable: {error}", cause=error)
-
-    def close(self) -> None:
-        """Close the connections; the next request opens new ones."""
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-            self._client = None
-
-    def fail(self, message: str, *, transient: bool = True, cause: BaseException | None = None) -> NoReturn:
-        """Raise an `EnvironmentFault` whose message begins with the server's name."""
-        raise EnvironmentFault(f"{self.server} {message}", transient=transient) from cause
-
-    def _get(self, url: str, params: Mapping[str, Any]) -> bytes:
-        begin, body = time.monotonic(), bytearray()
-        with self._connected().stream("GET", url, params=params) as response:
-            # httpx limits the time between two chunks only.
-            for chunk in response.iter_bytes():
-                body += chunk
-                if time.monotonic() - begin > self._timeout:
-                    raise httpx.ReadTimeout("the response is too slow")
-                if len(body) > MAX_BYTES:
-                    self.fail(f"sent more than {MAX_BYTES:,} bytes", transient=False)
-        if response.status_code != 200:
-            raise self._fault(response)
-        return bytes(body)
-
-    def _fault(self, response: httpx.Response) -> EnvironmentFault:
-        status, wait = response.status_code, parse_retry_after(response.headers.get("Retry-After"))
-        path = response.request.url.raw_path.partition(b"?")[0].decode()
-        message = f"{self.server} responded {status} ({response.reason_phrase.lower() or 'no reason'}) to {path:.200}"
-        if status == 403:
-            message += f": {self._forbidden}"
-        if wait is not None:
-            message += f"; Retry-After {wait:.0f} s"
-        return EnvironmentFault(message, transient=status in (408, 429) or status >= 500, retry_after=wait)
-
-    def _connected(self) -> httpx.Client:
-        with self._lock:
-            if self._client is None:
-                self._client = httpx.Client(timeout=self._timeout, follow_redirects=True, headers=self._headers)
-                weakref.finalize(self, self._client.close)
-            return self._client
-
-
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 """The URL of the English Wikipedia's API."""
 PAGE_CHARS = 20_000
@@ -126,6 +35,8 @@ _TRANSIENT = ("ratelimited", "maxlag", "readonly", "internal_api_error", "too-bu
 _LONGEST_TITLE = 255
 """Bytes."""
 _LONGEST_QUERY = 300
+_CONCURRENT = 3
+"""Requests at once: Wikimedia asks for sequential ones; a few keep one slow response from delaying all tasks."""
 _NO_TITLE = re.compile(r"[\[\]{}|<>#\x00-\x1f\x7f]")
 
 
@@ -135,7 +46,7 @@ class MediaWiki:
     Args:
         url: The API's URL.
         contact: An e-mail or web address at which Wikimedia can reach whoever runs this.
-        timeout: Seconds; see `HttpClient`.
+        timeout: Seconds after which a request fails: without data, and for a whole response.
 
     Raises:
         ConfigurationError: an argument is invalid.
@@ -149,11 +60,14 @@ class MediaWiki:
             raise ConfigurationError(f"api is {url!r}: give a URL such as {WIKIPEDIA}")
         if contact is not None and not (contact.strip() and contact.isascii() and contact.isprintable()):
             raise ConfigurationError(f"contact is {contact!r}: give an e-mail or a web address, in ASCII")
-        self.url = url
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
+        self.url, self._host, self._timeout, self._contact = url, host, timeout, contact
         about = f"{HOMEPAGE}; {contact}" if contact else HOMEPAGE
-        agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
-        blocked = "it blocks this client" + ("" if contact else "; set contact= to your address")
-        self.http = HttpClient(host, timeout, {"User-Agent": agent}, blocked)
+        self._agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
+        self._http: httpx.Client | None = None
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(_CONCURRENT)
         package = _private_copy()
         package._wiki_request = self._request  # type: ignore[attr-defined]
         # Without a parser, the package warns on every disambiguation page.
@@ -164,22 +78,57 @@ class MediaWiki:
 
     def _query(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return the JSON that the API responds with; raise an `EnvironmentFault` if there is none."""
-        body = self.http.get(self.url, {"action": "query", **params, "format": "json"})
+        body = b""
         try:
+            with self._slots:
+                body = self._get({"action": "query", **params, "format": "json"})
             answer = json.loads(body)
+        except httpx.TimeoutException as error:
+            self._fail(f"timed out after {self._timeout:g} s", cause=error)
+        except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.TooManyRedirects) as error:
+            self._fail(f"sent an invalid response: {error}", cause=error)
+        except httpx.HTTPError as error:
+            self._fail(f"is unreachable: {error}", cause=error)
         except ValueError as error:
-            self.http.fail(f"sent no JSON: {body[:60]!r}", cause=error)
+            self._fail(f"sent no JSON: {body[:60]!r}", cause=error)
         if not isinstance(answer, dict):
-            self.http.fail(f"sent unexpected JSON: {body[:60]!r}")
+            self._fail(f"sent unexpected JSON: {body[:60]!r}")
         if problem := answer.get("error"):
             message = f"{problem.get('code')}: {problem.get('info')}" if isinstance(problem, dict) else str(problem)
             transient = any(word in message.lower() for word in _TRANSIENT)
-            self.http.fail(f"reported an error, {message:.200}", transient=transient)
+            self._fail(f"reported an error, {message:.200}", transient=transient)
         return answer
+
+    def _get(self, params: dict[str, Any]) -> bytes:
+        with self._lock:
+            if self._http is None:
+                headers = {"User-Agent": self._agent}
+                self._http = httpx.Client(timeout=self._timeout, follow_redirects=True, headers=headers)
+                weakref.finalize(self, self._http.close)
+            client = self._http
+        begin, body = time.monotonic(), bytearray()
+        with client.stream("GET", self.url, params=params) as response:
+            # httpx limits the time between two chunks only.
+            for chunk in response.iter_bytes():
+                body += chunk
+                if time.monotonic() - begin > self._timeout:
+                    raise httpx.ReadTimeout("the response is too slow")
+        if (status := response.status_code) != 200:
+            wait, path = parse_retry_after(response.headers.get("Retry-After")), urlsplit(self.url).path
+            said = f"responded {status} ({response.reason_phrase.lower() or 'no reason'}) to {path:.200}"
+            if status == 403:
+                said += f": it blocks this client{'' if self._contact else '; set contact= to your address'}"
+            if wait is not None:
+                said += f"; Retry-After {wait:.0f} s"
+            self._fail(said, transient=status in (408, 429) or status >= 500, retry_after=wait)
+        return bytes(body)
+
+    def _fail(self, message: str, *, cause: BaseException | None = None, **how: Any) -> NoReturn:
+        raise EnvironmentFault(f"{self._host} {message}", **how) from cause
 
     def unexpected(self, error: Exception) -> NoReturn:
         """Raise the fault for JSON that the `wikipedia` package could not read."""
-        self.http.fail(f"sent unexpected JSON: {type(error).__name__}: {error}", cause=error)
+        self._fail(f"sent unexpected JSON: {type(error).__name__}: {error}", cause=error)
 
     def find(self, entity: str) -> Page | Missing:
         try:
@@ -203,7 +152,11 @@ class MediaWiki:
             self.unexpected(error)
 
     def close(self) -> None:
-        self.http.close()
+        """Close the connections; the next request opens new ones."""
+        with self._lock:
+            if self._http is not None:
+                self._http.close()
+            self._http = None
 
     def _request(self, params: dict[str, Any]) -> dict[str, Any]:
         """Replace the package's HTTP function."""

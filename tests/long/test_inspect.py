@@ -153,10 +153,6 @@ def test_transcript_contains_trials_and_reflections(evaluated: Path) -> None:
     assert len(rows) > 1
     for span, row in zip(trials, rows, strict=True):
         inside = [event for event in retried.events if event.span_id == span.id]
-        sources = [event.source for event in inside if event.event == "info"]
-        assert sources.count("verdict") == 1
-        assert sources.count("reflection") == bool(row["reflection"])
-        assert sources.count("observation") == row["actions"] + 1
         assert sum(event.event == "model" for event in inside) == row["llm_calls"]
     said = [message.text for message in retried.messages]
     assert f"Reflection: {rows[0]['reflection']}" in said

@@ -3,12 +3,11 @@
 import json
 import re
 from ast import literal_eval
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_reflexion.envs.actions import ActionSpec, allowed_values, alternatives, explained, literals, quoted
+from langgraph_reflexion.envs.actions import ActionSpec, allowed_values, alternatives, explained, literals, meant
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -19,7 +18,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
-_WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +149,10 @@ class ToolSpec(ActionSpec):
     def _fitted(self, name: str, value: Any) -> Any:
         schema = self.parameters["properties"].get(name, {})
         allowed = [*alternatives(schema, self.parameters)]
-        for meant in (value, *_meant(value, allowed)):
-            if any(_fits(meant, each) for each in allowed):
-                return meant
+        listed = [each for one in allowed for each in literals(one)]
+        for each in (value, *meant(value, listed)):
+            if any(_fits(each, one) for one in allowed):
+                return each
         types = " or ".join(str(each["type"]) for each in allowed if "type" in each)
         raise ValueError(f"{name}: must be {allowed_values(schema, self.parameters) or types}, not {value!r:.100}")
 
@@ -182,17 +181,3 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
         if isinstance(value, _TYPES.get(kind, (object,))):
             return True
     return False
-
-
-def _meant(value: Any, allowed: list[dict[str, Any]]) -> Iterator[Any]:
-    """Yield what a model may mean by a value of another type."""
-    if isinstance(value, float) and value.is_integer():
-        yield int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
-    if isinstance(value, str):
-        yield from (each for schema in allowed for each in literals(schema) if value in (str(each), quoted(each)))
-        if value.strip().lower() in _WORDS:
-            yield _WORDS[value.strip().lower()]
-        with suppress(ValueError, RecursionError):
-            yield json.loads(value)

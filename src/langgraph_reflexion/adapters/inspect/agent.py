@@ -1,4 +1,4 @@
-"""The Reflexion agent as an Inspect agent, and its progress in the transcript and conversation, for the viewer."""
+"""The Reflexion agent as an Inspect agent, and its progress in the conversation, for the viewer."""
 
 import hashlib
 import weakref
@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from typing import Any, cast
 
 from inspect_ai.agent import Agent, AgentState, agent
-from inspect_ai.log import transcript
 from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall
@@ -32,8 +31,8 @@ from langgraph_reflexion.state import Step, Strategy
 from langgraph_reflexion.sync import finished
 
 
-class TranscriptRun(TaskRun):
-    """A task's run that writes to the transcript and to the conversation in `state`.
+class ConversationRun(TaskRun):
+    """A task's run that writes to the conversation in `state`.
 
     Attributes:
         result: The best trial's result so far, if the actor is a wrapped agent.
@@ -60,11 +59,9 @@ class TranscriptRun(TaskRun):
 
     def _opened(self, trial: int, observation: str) -> None:
         self._trial = trial
-        self._info("observation", observation)
         self._state.messages.append(ChatMessageUser(content=f"Trial {trial}\n\n{observation}"))
 
     def _step(self, step: Step) -> None:
-        self._info("observation", step["observation"])
         action = step["action"]
         if action is None or not action["name"]:
             said = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
@@ -83,15 +80,10 @@ class TranscriptRun(TaskRun):
         verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
         said = f"Trial {record['trial']}: {verdict} ({record['stop_reason']})."
         feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
-        self._info("verdict", {"words": said, "score": record["score"], "feedback": feedback})
         self._state.messages.append(ChatMessageUser(content=f"{said}\n{feedback}".strip()))
 
     def _reflected(self, text: str) -> None:
-        self._info("reflection", text)
         self._state.messages.append(ChatMessageAssistant(content=f"Reflection: {text}"))
-
-    def _info(self, source: str, data: Any) -> None:
-        transcript().info(data, source=source)
 
 
 REFLECTOR = "reflector"
@@ -204,7 +196,7 @@ class _Reflexion:
         if store.epoch not in self.graphs:
             self.graphs[store.epoch] = self.graph(store.epoch)
         graph = self.graphs[store.epoch]
-        run = TranscriptRun(
+        run = ConversationRun(
             graph.compile(checkpointer=InMemorySaver()),
             task,
             task["id"],
@@ -244,6 +236,6 @@ class _Reflexion:
         return Task(id=hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), instruction=text)
 
 
-def _row(finished: Finished, run: TranscriptRun) -> Row:
+def _row(finished: Finished, run: ConversationRun) -> Row:
     last = [step["action"]["text"] for step in finished.row["steps"] if step["action"]][-1:]
     return {**brief(finished.row), "answer": run.result or "".join(last)}

@@ -46,7 +46,7 @@ def solved() -> Scorer:
         sampled = state.store_as(SampleStore)
         rows = sampled.rows
         answer = answer_of(rows)
-        known: dict[str, Any] = {"answer": answer["answer"] if answer else None, "explanation": _table(rows)}
+        known: dict[str, Any] = {"answer": answer["answer"] if answer else None}
         known["metadata"] = {
             "status": sampled.status,
             "verdict": answer["verdict"] if answer else None,
@@ -89,13 +89,3 @@ def _unknowable(sampled: SampleStore) -> str:
     if not sampled.has_truth:
         return "an agent without an environment has no known truth"
     return ""
-
-
-def _table(rows: list[Row]) -> str:
-    """Return the trials as a Markdown table for the viewer."""
-    words: dict[Any, str] = {True: "yes", False: "no", None: "unknown"}
-    lines = ["| trial | right | verdict | ended | actions |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
-        cells = (row["trial"], words[row["success"]], words[row["verdict"]], row["stop_reason"], row["actions"])
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
