@@ -198,7 +198,8 @@ def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[Sho
         new = [each for name, each in spec.explained().items() if "{" + name + "}" in form and each not in known]
         known.update(new)
         sentences = [spec.description, "; ".join(new), spec.note]
-        shown.append(ShownAction(form, " ".join(_ended(each) for each in sentences if each)))
+        ended = (each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences if each)
+        shown.append(ShownAction(form, " ".join(ended)))
     return shown
 
 
@@ -329,7 +330,8 @@ def meant(value: Any, listed: Sequence[Any]) -> Iterator[Any]:
         yield str(value)
     if isinstance(value, str):
         yield from (each for each in listed if value in (str(each), quoted(each)))
-        yield from {"true": [True], "false": [False], "none": [None], "null": [None]}.get(value.strip().lower(), [])
+        words: dict[str, Any] = {"true": [True], "false": [False], "none": [None], "null": [None]}
+        yield from words.get(value.strip().lower(), ())
         with suppress(ValueError, RecursionError):  # deeply nested brackets
             yield json.loads(value)
 
@@ -344,7 +346,3 @@ def _misfit(form: str, required: dict[str, bool]) -> str:
             return f"names {{{name}}} twice: name each argument once"
     missing = [name for name, needed in required.items() if needed and name not in named]
     return f"lacks {{{missing[0]}}}: name it, or give the argument a default" if missing else ""
-
-
-def _ended(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean
 
 _OBJECT = re.compile(r"(?P<module>.+\.py|\w+(?:\.\w+)*):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
@@ -46,9 +46,8 @@ def load_object(name: str, what: str) -> Any:
         raise ConfigurationError(f"{said}{hint if relative else ''}") from error
     for part in match["name"].split("."):
         if not hasattr(found, part):
-            raise ConfigurationError(
-                f"cannot load {what} {name!r}: {match['module']} has no {part!r}; it has {_names_in(found)}"
-            )
+            hint = did_you_mean(part, vars(found)) if hasattr(found, "__dict__") else ""
+            raise ConfigurationError(f"cannot load {what} {name!r}: {match['module']} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
 
@@ -56,18 +55,6 @@ def load_object(name: str, what: str) -> Any:
 def in_one_line(error: BaseException) -> str:
     """Return an exception in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
-
-
-def _names_in(found: Any) -> str:
-    """List what a module defines, as opposed to imports."""
-    names = [
-        name
-        for name, each in getattr(found, "__dict__", {}).items()
-        if not name.startswith("_")
-        and not isinstance(each, ModuleType)
-        and not (hasattr(each, "__name__") and getattr(each, "__module__", None) != getattr(found, "__name__", None))
-    ]
-    return ", ".join(names) or "nothing"
 
 
 def _module(name: str, what: str) -> ModuleType:

@@ -12,7 +12,7 @@ from langgraph_reflexion.agents.task_file import TaskRows, open_tasks, read_task
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Environment, Episode, FinishedTrial, Review, Task
+from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.judges import JUDGES
@@ -176,20 +176,10 @@ def as_agent(found: Any, name: str) -> WrappedAgent:
     """
     if isinstance(found, WrappedAgent):
         return found
-    if found is None or isinstance(found, str):
-        raise ConfigurationError(f"{name!r} is a {type(found).__name__}, and no agent")
-    if isinstance(found, Episode) or (isinstance(found, type) and issubclass(found, Episode)):
-        raise ConfigurationError(f"{name!r} is an Episode: name its Environment")
-    if inspect.isawaitable(found):
-        raise ConfigurationError(
-            f"{name!r} is a {type(found).__name__}, because an async function made it: name the agent that it returns"
-        )
     try:
         return WrappedAgent(as_runnable(found))
     except ConfigurationError as error:
-        makes = inspect.isfunction(found) and not inspect.signature(found).parameters
-        hint = "; if it makes an agent, name what it returns, or WrappedAgent(make=...)" if makes else ""
-        hint = "; of a class, name an instance" if isinstance(found, type) else hint
+        hint = "; of a class, name an instance" if isinstance(found, type) else ""
         raise ConfigurationError(f"{name!r}: {error}{hint}") from error
 
 

@@ -181,20 +181,12 @@ def _json_rows(file: Path) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(read_text(path).lstrip("\r\n"), newline=""), strict=True)
     try:
-        header = next(filter(None, reader), [])
-        if again := [name for name in header if name and header.count(name) > 1]:
-            raise ConfigurationError(f"{path}, line 1: two columns are called {again[0]!r}")
-        begins = reader.line_num + 1
-        for cells in reader:
-            if cells:
-                if len(cells) != len(header):
-                    raise ConfigurationError(
-                        f"{path}, line {begins}, has {len(cells)} cells, but the header has {len(header)}"
-                    )
-                yield f"{path}, line {begins}", dict(zip(header, cells, strict=True))
-            begins = reader.line_num + 1
+        for row in reader:
+            if None in row or None in row.values():
+                raise ConfigurationError(f"{path}, line {reader.line_num}, has more or fewer cells than the header")
+            yield f"{path}, line {reader.line_num}", row
     except csv.Error as error:
         raise ConfigurationError(f"{path}, line {reader.line_num}, is not CSV: {error}") from error
 
