@@ -27,7 +27,6 @@ GROUPS = [
     Group("graph", "Profiles", "Profile PROFILES"),
     Group("agents", "Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
     Group("state", "State", "ReflexionState AgentState Step Evaluation Reflection"),
-    Group("state", "Stream events", "TrialStarted ActionTaken VerdictGiven ReflectionWritten", f"{TOP}.events"),
     Group("state", "Runtime context", "ReflexionContext", f"{TOP}.runtime"),
     Group(
         "environments",
