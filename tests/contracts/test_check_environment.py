@@ -10,8 +10,6 @@ from tests.support.toys import Counter, Notebook, SlowCounter, with_action
 
 
 class Shared(Counter):
-    """Its episodes are not independent."""
-
     def start(self, task):
         return self.started[0] if self.started else super().start(task)
 

@@ -20,7 +20,6 @@ def lake(task=None, **options):
 
 
 def taken(environment, *actions):
-    """What the actions give in the first task's world."""
     episode = environment.start(environment.tasks()[0])
     try:
         return [episode.step(action_of(environment, text)) for text in actions]
@@ -213,7 +212,6 @@ def test_older_world_with_actions_of_a_function():
         ({"tasks": [1, 1]}, "same id"),
         ({"actions": ["left", "right"]}, "2 names"),
         ({"actions": {"?": 1}}, "no name"),
-        ({"actions": 3}, "not 3"),
         ({"render": lambda grid: ""}, "needs grid"),
         ({"env": lambda task: Adventure(), "tasks": [1], "actions": word}, "give instruction"),
         ({"env": lambda task: Adventure(), "tasks": ["Leave."]}, "no action space"),

@@ -1,7 +1,6 @@
 """Odd replies of a model's server, over HTTP and with the real client: none ends a run."""
 
 import json
-import time
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -28,17 +27,17 @@ def play(*faults, replies=lambda messages: "Action: add 3", timeout=5.0, attempt
         return final, server.requests
 
 
-STORABLE = {
-    "an integer beyond 64 bits": {"amount": str(HUGE)},
-    "half a pair in an argument": {"amount": ["?"]},
-    "half a pair in a name": {"amount": {"?": 1}, "?": 2},
-}
-
-
-@pytest.mark.parametrize("case", STORABLE)
-def test_what_no_checkpoint_holds_is_replaced_in_a_call(case):
+@pytest.mark.parametrize(
+    ("case", "args"),
+    [
+        ("an integer beyond 64 bits", {"amount": str(HUGE)}),
+        ("half a pair in an argument", {"amount": ["?"]}),
+        ("half a pair in a name", {"amount": {"?": 1}, "?": 2}),
+    ],
+)
+def test_what_no_checkpoint_holds_is_replaced_in_a_call(case, args):
     final, requests = play(CALLS[case], actor="tools")
-    assert final["trajectory"][0]["action"]["args"] == STORABLE[case]
+    assert final["trajectory"][0]["action"]["args"] == args
     assert len(requests) > 1
 
 
@@ -53,12 +52,10 @@ def test_half_a_surrogate_pair_goes_nowhere(case):
     ("case", "text"),
     [
         ("a list of arguments", "([1])"),
-        ("a number as arguments", "(42)"),
         ("a text as arguments", "(x)"),
         ("an object as arguments", '({"amount": 1})'),
         ("endless arguments", f"add({TOO_LONG})"),
         ("an endless name", f"{'x' * 200}({TOO_LONG})"),
-        ("an endless id", f"add({TOO_LONG})"),
     ],
 )
 def test_arguments_that_are_no_object_are_an_invalid_action(case, text):
@@ -76,11 +73,6 @@ def test_odd_counts_of_tokens_are_replaced_by_an_estimate(case):
     assert used["llm_calls"] == len(requests) - (case == "usage a list")
 
 
-def test_a_reply_without_a_message_is_asked_for_again():
-    final, requests = play(REPLIES["message null"])
-    assert (final["status"], len(requests)) == ("solved", 2)
-
-
 def test_nuls_are_replaced_in_faults_and_replies():
     final, _ = play(None, *[ERRORS["NULs in an error"]] * 2, replies=lambda messages: "Thought: \0\nAction: add 1")
     assert "\ufffd" in final["fault"]
@@ -94,11 +86,3 @@ def test_an_endless_reflection_is_cut_with_a_note():
     final, _ = play(replies=replies, max_trials=3, memory=Memory(size=1))
     assert all(len(each["text"]) < LONGEST + 100 for each in final["reflections"])
     assert f"the reflection is cut to {LONGEST} characters" in final["trials"][0]["notes"]
-
-
-def test_a_call_ends_in_time_even_while_its_server_drips():
-    began = time.monotonic()
-    final, requests = play(None, "drip", replies=lambda messages: "Action: add 1", timeout=0.3, attempts=1)
-    assert final["fault"] == "no part of the model's reply arrived within 0.3 seconds"
-    assert len(requests) == 2
-    assert time.monotonic() - began < 4

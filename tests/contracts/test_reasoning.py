@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from langgraph_reflexion import ModelOptions, create_reflexion, load_prompts
+from langgraph_reflexion import create_reflexion, load_prompts
 from langgraph_reflexion.checkpoints import LatestSaver
 from tests.support.reasoning import SERVERS, ReasoningServer
 from tests.support.toys import Counter, count_to
 
 TASK = {"task": count_to(3)}
+PASSED = [(False, 3, ""), (True, 3, "")]
+"""Verdict, actions and fault of two trials."""
 
 
 class Played(NamedTuple):
@@ -24,12 +26,11 @@ class Played(NamedTuple):
     acts: list[dict[str, Any]]
 
 
-def marks(name):
-    """The default run has Anthropic's server, as the other clients take seconds to import."""
-    return () if name == "anthropic" else pytest.mark.long
-
-
-@pytest.fixture(params=[pytest.param(name, marks=marks(name)) for name in SERVERS], scope="module")
+# The default run has Anthropic's server, as the other clients take seconds to import.
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name == "anthropic" else pytest.mark.long) for name in SERVERS],
+    scope="module",
+)
 def played(request):
     with running(request.param) as server:
         final = build(server).compile().invoke(TASK)
@@ -54,10 +55,8 @@ def anthropic():
 
 def build(server, **settings):
     """A trial ends after three steps, and needs three steps up. The prompts have examples, of another world."""
-    prompts = load_prompts("webshop")
-    assert prompts.examples(None, 2)
-    assert prompts.reflections
-    return create_reflexion(server.client(**settings), Counter(limit=3), actor="tools", max_trials=2, prompts=prompts)
+    options = {"actor": "tools", "max_trials": 2, "prompts": load_prompts("webshop")}
+    return create_reflexion(server.client(**settings), Counter(limit=3), **options)
 
 
 def outcome(final):
@@ -65,18 +64,17 @@ def outcome(final):
 
 
 def test_two_trials_of_three_steps_pass(played):
-    assert outcome(played.final) == [(False, 3, ""), (True, 3, "")]
+    assert outcome(played.final) == PASSED
     assert [len(turn.calls) for turn in played.server.turns[:6]] == [1, 2, 1, 1, 2, 1]
 
 
 def test_a_request_is_refused_once_its_reasoning_is_taken_out(played):
-    for body in (played.acts[1], played.acts[2], played.acts[4], played.acts[5]):
+    for body in (played.acts[number] for number in (1, 2, 4, 5)):
         stripped = deepcopy(body)
         played.server.strip(stripped)
         assert played.server.post(body)[0] == 200
         status, text = played.server.post(stripped)
-        assert status == 400
-        assert played.server.says in text
+        assert (status, played.server.says in text) == (400, True)
 
 
 def test_all_reasoning_of_a_trial_goes_back_and_none_of_an_earlier_one(played):
@@ -89,31 +87,24 @@ def test_all_reasoning_of_a_trial_goes_back_and_none_of_an_earlier_one(played):
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        pytest.param("anthropic", {"output_version": "v1"}, id="anthropic v1"),
-        pytest.param("openai", {"output_version": "v1"}, id="openai v1", marks=pytest.mark.long),
-        pytest.param("openai", {"output_version": "v0"}, id="openai v0", marks=pytest.mark.long),
-        pytest.param("openai", {"store": True, "include": None}, id="openai stored", marks=pytest.mark.long),
-        pytest.param("gemini", {"output_version": "v1"}, id="gemini v1", marks=pytest.mark.long),
+        ("anthropic", {"output_version": "v1"}),
+        pytest.param("openai", {"output_version": "v1"}, marks=pytest.mark.long),
+        pytest.param("openai", {"output_version": "v0"}, marks=pytest.mark.long),
+        pytest.param("openai", {"store": True, "include": None}, marks=pytest.mark.long),
+        pytest.param("gemini", {"output_version": "v1"}, marks=pytest.mark.long),
     ],
 )
 def test_other_forms_of_content(name, settings):
     with running(name) as server:
-        assert outcome(build(server, **settings).compile().invoke(TASK)) == [(False, 3, ""), (True, 3, "")]
+        assert outcome(build(server, **settings).compile().invoke(TASK)) == PASSED
         sent = json.dumps(server.bodies[2])
         assert [server.trace(turn) in sent for turn in server.turns[:2]] == [True, True]
-
-
-def test_a_limit_of_replies_replaces_the_default_of_a_client(anthropic):
-    model = anthropic.client(max_tokens=4096)
-    options = ModelOptions(max_tokens=2048)
-    create_reflexion(model, Counter(limit=1), max_trials=2, options=options).compile().invoke(TASK)
-    assert {body["max_tokens"] for body in anthropic.bodies} == {2048}
 
 
 def test_streamed_reasoning_goes_back(anthropic):
     graph = build(anthropic, streaming=True).compile()
     *_, final = (state for mode, state in graph.stream(TASK, stream_mode=["values", "messages"]) if mode == "values")
-    assert outcome(final) == [(False, 3, ""), (True, 3, "")]
+    assert outcome(final) == PASSED
     assert all(body["stream"] for body in anthropic.bodies)
 
 
@@ -125,7 +116,7 @@ def test_a_run_that_is_continued_elsewhere_sends_the_same_messages(anthropic, tm
             build(anthropic).compile(checkpointer=saver).invoke(None, config, interrupt_after=["act"])
     with LatestSaver.open(tmp_path / "steps.db") as saver:
         final = build(anthropic).compile(checkpointer=saver).invoke(None, config)
-    assert outcome(final) == [(False, 3, ""), (True, 3, "")]
+    assert outcome(final) == PASSED
     whole = [body["messages"] for body in anthropic.bodies]
     for before, after in ((0, 1), (1, 2), (4, 5), (5, 6)):
         assert whole[after][: len(whole[before])] == whole[before]

@@ -13,7 +13,6 @@ from langgraph_reflexion.programs import expect_program
         ("env A=1 B=2 pytestt", None),
         ("pytestt -q", 127),
         ("pytestt && true", 127),
-        ("pytestt", 126),
         ("A=1 B='x y' C=$HOME pytestt>log", None),
         ("pytestt\n", None),
     ],

@@ -21,8 +21,7 @@ def test_steps_are_merged_by_number():
 
 def test_trials_are_merged_by_number_and_the_latest_counts():
     first, again, second = {"trial": 1, "score": 0}, {"trial": 1, "score": 1}, {"trial": 2, "score": 2}
-    assert with_trials([first], [again]) == [again]
-    assert with_trials([first], [second]) == [first, second]
+    assert (with_trials([first], [again]), with_trials([first], [second])) == ([again], [first, second])
 
 
 @pytest.mark.parametrize(

@@ -41,15 +41,12 @@ def line(**row: Any) -> str:
         ("t.csv", "\n\ntask,answer,,\na,b,,\n\n", ("a", "b")),
         ("t.jsonl", line(task={"a": [1, None]}, answer={"b": [1.5, True]}), ('{"a": [1, null]}', {"b": [1.5, True]})),
         ("t.jsonl", line(task=5, answer=0), ("5", 0)),
-        ("t.jsonl", line(task="a", answer=None), ("a", None)),
         ("t.jsonl", line(task="a", answer=12345678901234567890), ("a", "12345678901234567890")),
         ("t.jsonl", line(inputs={"question": "q", "more": 1}, outputs={"answer": "a", "source": 2}), ("q", "a")),
         ("t.jsonl", line(id=ID, inputs={"text": "q"}, outputs={"label": "a"}, metadata={}), ("q", "a")),
         ("t.jsonl", line(inputs={"text": "q"}, outputs={"x": 1, "y": 2}), ("q", {"x": 1, "y": 2})),
-        ("t.jsonl", line(inputs={"text": "q"}, outputs=None), ("q", None)),
         ("t.json", json.dumps([{"inputs": {"text": "q"}, "outputs": {"label": "a"}}]), ("q", "a")),
         ("t.csv", "input_question,input_more,output_answer,output_source\nq,1,a,2\n", ("q", "a")),
-        ("t.csv", "input_input,output_output\nq,a\n", ("q", "a")),
         ("t.csv", 'id,inputs,reference_outputs,outputs\n1,"{""x"": ""q""}","{""y"": ""a""}",{}\n', ("q", "a")),
     ],
 )
@@ -64,13 +61,11 @@ def test_examples_as_the_client_of_langsmith_writes_them(tmp_path):
     assert found.tasks == [{"id": ID, "instruction": "q", "data": {"reference": "a"}}]
 
 
-@pytest.mark.parametrize(
-    ("field", "text"),
-    [("a.b", "exact"), ("inputs.q.text", "nested"), ("other.c", "7"), ("inputs.q", '{"text": "nested"}')],
-)
-def test_columns_are_named_and_keys_of_objects(tmp_path, field, text):
+def test_columns_are_named_and_keys_of_objects(tmp_path):
     row = line(**{"a.b": "exact", "inputs": {"q": {"text": "nested"}}, "other": '{"c": 7}'})
-    assert pairs(read(tmp_path, "t.jsonl", row, task_field=field, answer_field="other.c")) == [(text, 7)]
+    texts = {"a.b": "exact", "inputs.q.text": "nested", "other.c": "7", "inputs.q": '{"text": "nested"}'}
+    for field, text in texts.items():
+        assert pairs(read(tmp_path, "t.jsonl", row, task_field=field, answer_field="other.c")) == [(text, 7)]
 
 
 def test_ids_are_any_text_or_number(tmp_path):
@@ -92,9 +87,7 @@ def test_the_digest_is_of_tasks_and_answers(tmp_path):
         ("t.txt", "", {}, ".jsonl"),
         ("none.jsonl", None, {}, "No such file"),
         ("t.jsonl", '{"task": "x"}\n\n{"task": ', {}, "line 3: not JSON"),
-        ("t.jsonl", '["x"]\n', {}, "expected a JSON object, found str"),
         ("t.jsonl", '{"task": "x"}\n{"task": "caf\u00e9"}\n'.encode("cp1252"), {}, "line 2, is not UTF-8"),
-        ("t.csv", "task\nx\n".encode("utf-16"), {}, "line 1, is not UTF-8"),
         ("t.jsonl", '{"task": ' + "[" * 100_000, {}, "line 1: not JSON"),
         ("t.jsonl", '{"task": "x", "id": "\\ud800"}\n', {}, "line 1, holds invalid Unicode"),
         ("t.json", '{"task": "x"}', {}, "not a JSON array"),

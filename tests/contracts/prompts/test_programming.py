@@ -23,7 +23,6 @@ SHOWN = [
 
 
 def problems_of(example: Example | ReflectionExample, tmp_path: Path) -> Programming:
-    """The problem that an example shows, as a file."""
     (name, *_), rust = re.findall(r"(?:def|fn) (\w+)", example.observation), "fn " in example.observation
     test = f"}}\nfn main() {{ assert_eq!({name}(Default::default()), 1); }}" if rust else "assert candidate()"
     problem = {"name": f"shown_{name}", "language": "rs" if rust else "py", "prompt": example.observation + "\n"}

@@ -28,11 +28,9 @@ def read(reply):
     "reply",
     [
         "Action: go up",
-        "Action:\n\n  go up\n",
         "Action 2: go up",
         "**Action:** go up",
         "### Action: go up",
-        "> Action: go up",
         'Action: "go up"',
         "Action:\n```text\ngo up\n```",
         "```\nAction: go up\n```",
@@ -40,7 +38,6 @@ def read(reply):
         "Sure! Here is what I will do next.\n\nAction: go up\n\nLet me know how it went!",
         "I will go up the stairs now:\ngo up",
         "Action: go up\nObservation: You are up.\nThought: done\nAction: go down",
-        "go up\ngo down",
         "\r\nAction: go up\r\nObservation: You are up.\r\n",
         "- go up",
         "Action: 1. go up",
@@ -56,7 +53,6 @@ def test_the_action_is_found(reply):
     ("reply", "thought", "action"),
     [
         ("Thought: up is best.\nAction: go up", "up is best.", GOES_UP),
-        ("**Thought:** up is best.\n**Action:** go up", "up is best.", GOES_UP),
         ("Thought: up\nis best.\n\nAction: go up", "up is best.", GOES_UP),
         ("Think: up is best.\n> go up", "up is best.", GOES_UP),
         ("Thought: up is best.\ngo up\nObservation: nonsense", "up is best.", GOES_UP),
@@ -65,7 +61,6 @@ def test_the_action_is_found(reply):
         ("Thought: I wonder.", "I wonder.", None),
         ("> think: I wonder.", "I wonder.", None),
         ("think[I wonder.]", "I wonder.", None),
-        ("think[I won", "I won", None),
         ("Action: think[I wonder.]", "I wonder.", None),
         ("Thought: Well.\nAction: think: I wonder.", "Well. I wonder.", None),
         ("Thought: go up", "go up", None),
@@ -81,14 +76,11 @@ def test_a_thought_precedes_the_action_or_is_alone(reply, thought, action):
     ("reply", "text"),
     [
         ("Thought: hm\nAction: jump high", "jump high"),
-        ("Sorry.\nI cannot.", ""),
-        ("Thought: hm\nAction: ", ""),
         ("Thought: hm\nAction: (none)", ""),
         ("Observation: The counter stands at 3.", ""),
         ("Observation: The counter stands at 3.\ngo up", ""),
         ("1. go up\n2. go down", ""),
         ("read[] would show it", ""),
-        ("```\n```", ""),
         ("Action: do it 'now'", "do it 'now'"),
     ],
 )
@@ -101,7 +93,6 @@ def test_what_is_no_allowed_action_has_no_name(reply, text):
     ("written", "read_as"),
     [
         ("search[a].", "a"),
-        ("search[a],", "a"),
         ("- Search[a]", "a"),
         ("search[a], [b]", "a"),
         ("Search[a (film)], Search[b], Lookup[c]", "a (film)"),
@@ -109,8 +100,6 @@ def test_what_is_no_allowed_action_has_no_name(reply, text):
         ("Search[a] Action 2: Search[b]", "a"),
         ("search[a][b], and so on", "a"),
         ("search[a](/wiki/a)", "a"),
-        ("search[a] to find out", "a"),
-        ("`search[a]`.", "a"),
         ("search[a[0] + b[1]].", "a[0] + b[1]"),
         ("search[[ -f a ] && [ -f b ]]", "[ -f a ] && [ -f b ]"),
         ("search[test] && [b]", "test] && [b"),
@@ -169,7 +158,6 @@ class Scribes(Counter):
         ("Action: note a.py\n```python\nx = 1\n```", "```python\nx = 1\n```"),
         ("Action: note a.py\n    indented\nObservation: Noted.\nAction: done", "    indented"),
         ("Action: note a.md\n```\nObservation: a word\n```\nObservation: no", "```\nObservation: a word\n```"),
-        ("note a.py\nx = 1", "x = 1"),
     ],
 )
 def test_an_action_of_several_lines_is_read_as_a_whole(reply, text):

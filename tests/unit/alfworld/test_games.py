@@ -20,7 +20,6 @@ GRAMMAR = 'grammar :: """{ "task": [ { "rhs": "Your task is to: UNKNOWN GOAL." }
 
 
 def put(folder: Path, game: Game, **changes: Any) -> Path:
-    """Write a game in the layout of ALFWorld's files."""
     folder.mkdir(parents=True)
     content = to_tw_pddl(game, DOMAIN, GRAMMAR) | changes
     (folder / "game.tw-pddl").write_text(json.dumps({k: v for k, v in content.items() if v != "absent"}))

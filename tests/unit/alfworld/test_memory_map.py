@@ -4,6 +4,7 @@ from random import Random
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.envs.base import MAP_CHARACTERS, Action
 
+TASK = {"id": "x", "instruction": "Look around."}
 NAME = r"[a-z]+ \d+"
 LISTED = re.compile(
     rf"(?P<place>{NAME})(?P<door> \(closed\))?: (?P<things>{NAME}(?:, {NAME})*)(?P<more> \(and .*\))?\."
@@ -81,8 +82,6 @@ def test_the_map_is_true_after_every_action_and_in_later_trials():
 
 
 def test_the_wording_of_older_games_is_read():
-    environment = load_environment("alfworld")
-    task = environment.tasks(limit=1)[0]
     seen = [
         "You arrive at loc 12. On the shelf 1, you see a vase 2, and a book 1.",
         "You pick up the vase 2 from the shelf 1.",
@@ -92,7 +91,7 @@ def test_the_wording_of_older_games_is_read():
     ]
     steps = [{"action": None, "observation": each} for each in seen]
     opening = "You are in the middle of a room. Looking quickly around you, you see a safe 1, a shelf 1, and a bed 1."
-    assert environment.memory_map(task, opening, steps, {}).lines == (
+    assert load_environment("alfworld").memory_map(TASK, opening, steps, {}).lines == (
         "In hand: nothing.",
         "You stand at: safe 1.",
         "Put there by you: vase 2 at safe 1.",
@@ -104,9 +103,8 @@ def test_the_wording_of_older_games_is_read():
 
 def test_an_empty_map_has_no_text_and_a_long_one_is_truncated():
     environment = load_environment("alfworld")
-    task, opening = environment.tasks(limit=1)[0], "You are in a room."
-    assert environment.memory_map(task, opening, [], {}).text == ""
     shelves = [f"On the shelf {n}, you see {', '.join(f'a book {n}{m}' for m in range(9))}." for n in range(99)]
-    text = environment.memory_map(task, opening, [{"action": None, "observation": s} for s in shelves], {}).text
-    assert len(text) < MAP_CHARACTERS + 200
-    assert re.search(r"\n\(\d+ more lines are omitted\)$", text)
+    steps = [{"action": None, "observation": shelf} for shelf in shelves]
+    empty, long = (environment.memory_map(TASK, "You are in a room.", each, {}).text for each in ([], steps))
+    assert (empty, len(long) < MAP_CHARACTERS + 200) == ("", True)
+    assert re.search(r"\n\(\d+ more lines are omitted\)$", long)

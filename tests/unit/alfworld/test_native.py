@@ -1,14 +1,11 @@
 """The native engine against recordings of the reference engine."""
 
-import random
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.releases import unsupported
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -58,19 +55,6 @@ def test_exactly_the_admissible_commands_are_possible():
         assert possible == set(engine.admissible())
 
 
-def test_threads_share_a_world_and_nothing_else():
-    played = generate("two", seed=3, index=0)
-
-    def walk(seed: int) -> list[str]:
-        chance = random.Random(seed)
-        engine = NativeEngine(played)
-        return [engine.reset(), *(engine.step(chance.choice(engine.admissible())) for _ in range(50))]
-
-    with ThreadPoolExecutor(4) as threads:
-        together = list(threads.map(walk, range(8)))
-    assert together == [walk(seed) for seed in range(8)]
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -78,12 +62,10 @@ def test_threads_share_a_world_and_nothing_else():
         (problem(objects="agent2 - agent", init="(atLocation agent2 loc_bar_1)"), "2 agents"),
         (problem(goal="(checked loc_bar_1)"), "checked"),
         (problem("sofatype - otype", goal="(exists (?o - object) (objectType ?o sofatype))"), "never hold"),
-        (problem(goal="(exists (?o - object) (opened ?o ?o))"), "takes 1"),
         (problem(goal="(imply (opened agent1) (opened agent1))"), "not a supported condition"),
         (problem(goal="(and)) (:goal (holdsAny agent1)"), "more than one"),
         (problem(goal="(and or"), "never closed"),
         ("(define (problem p))", "no :goal"),
-        (problem(objects="a_bar_b - "), "type"),
     ],
 )
 def test_an_invalid_problem_is_refused(text: str, why: str):

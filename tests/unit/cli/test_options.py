@@ -15,8 +15,6 @@ from langgraph_reflexion.settings import BudgetSettings, RunSettings
 
 
 class Oven(BaseModel):
-    """Settings with a field of every kind."""
-
     dish: str = Field(description="What is baked.")
     minutes: int | None = Field(None, ge=1, description="How long.  [default: until it is done]")
     heat: Literal["top", "bottom"] | None = Field(None, description="Where from.")
@@ -46,11 +44,8 @@ def bake() -> Any:
         seen.append(given)
 
     def call(*args: str) -> Any:
-        seen.clear()
-        result = CliRunner().invoke(application, args)
-        if isinstance(result.exception, ConfigurationError):
-            raise result.exception
-        return seen[0] if seen else result.output
+        result = CliRunner().invoke(application, args, catch_exceptions=False)
+        return seen.pop() if seen else result.output
 
     return call
 

@@ -19,7 +19,6 @@ AT_CABINET = f"In the room with {FURNITURE} I saw: cabinet 1 has bowl, mug; shel
 
 
 def said(notes=(), seed=0):
-    """What the model says first, with some notes before the task."""
     prompts = load_prompts("alfworld")
     recalled = prompts.render("recalled", lessons=[{"text": json.dumps(note)} for note in notes])
     system = prompts.render("act", in_text=True, actions=ACTIONS, examples=[], solved=0)

@@ -10,10 +10,6 @@ class Clumsy(Counter):
     def __init__(self, limit=20):
         super().__init__(limit + None)
 
-class Keyed(Counter):
-    def __init__(self):
-        self.key = {}["key"]
-
 class Forwarding(Counter):
     def __init__(self, **options):
         super().__init__(**options)
@@ -30,7 +26,6 @@ class ForwardingSeed(Seeded):
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """Writes a module that can be imported, under a name of its own."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(name, text=CODE):
@@ -61,26 +56,19 @@ def test_what_is_no_environment_is_refused(name, says):
     assert says in refused(name)
 
 
-@pytest.mark.parametrize(
-    ("code", "says"),
-    [("raise RuntimeError('no\\n  luck')", "RuntimeError: no luck"), ("import sys; sys.exit(3)", "SystemExit: 3")],
-)
-def test_a_module_that_cannot_be_imported(module, code, says):
-    assert says in refused(f"{module(f'cannot_{len(code)}', code)}:Broken")
+def test_a_module_that_cannot_be_imported(module):
+    raising = module("cannot_raises", "raise RuntimeError('no\\n  luck')")
+    assert "RuntimeError: no luck" in refused(f"{raising}:Broken")
+    assert "SystemExit: 3" in refused(f"{module('cannot_exits', 'import sys; sys.exit(3)')}:Broken")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "says"),
-    [
-        ("Clumsy", {"speed": 3}, "has no option 'speed': it takes "),
-        ("Seeded", {}, "is missing a required argument: 'seed'"),
-        ("Clumsy", {}, "cannot make the environment 'slips:Clumsy': TypeError: unsupported operand"),
-        ("Keyed", {}, "KeyError: 'key'"),
-        ("Forwarding", {"speed": 3}, "TypeError: "),
-    ],
-)
-def test_an_option_that_is_not_taken_is_told_from_a_slip_in_the_code(module, name, options, says):
-    assert says in refused(f"{module('slips')}:{name}", **options)
+def test_an_option_that_is_not_taken_is_told_from_a_slip_in_the_code(module):
+    name = module("slips")
+    assert "has no option 'speed': it takes " in refused(f"{name}:Clumsy", speed=3)
+    assert "is missing a required argument: 'seed'" in refused(f"{name}:Seeded")
+    slip = f"cannot make the environment '{name}:Clumsy': TypeError: unsupported operand"
+    assert refused(f"{name}:Clumsy").startswith(slip)
+    assert "TypeError: " in refused(f"{name}:Forwarding", speed=3)
 
 
 def test_a_seed_is_given_to_those_who_take_one(module):

@@ -1,34 +1,25 @@
 from typing import Any
 
-from langgraph_reflexion.experiments.metrics import (
-    confusion,
-    confusion_rates,
-    failures_by_trial,
-    measures_by_trial,
-    solved_by_trial,
-)
+from langgraph_reflexion.experiments import metrics
 from tests.support.run_folders import row
 
 FAULT: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
 
 
-def test_a_solved_task_stays_solved():
-    rows = [row("a", 1, True), row("b", 1, False), row("b", 2, True), row("c", 1, False), row("c", 2, False)]
-    assert solved_by_trial(rows, 4) == [1, 2, 2, 2]
-
-
 def test_the_accepted_answer_counts_and_without_one_the_best_scored_the_latest_among_equals():
-    assert solved_by_trial([row("a", 1, True, False), row("a", 2, False, True)], 3) == [1, 0, 0]
+    rows = [row("a", 1, True), row("b", 1, False), row("b", 2, True), row("c", 1, False), row("c", 2, False)]
+    assert metrics.solved_by_trial(rows, 4) == [1, 2, 2, 2]
+    assert metrics.solved_by_trial([row("a", 1, True, False), row("a", 2, False, True)], 3) == [1, 0, 0]
     scored = [(False, 0.2), (True, 0.7), (False, 0.7), (True, 0.1)]
     rows = [row("a", trial, right, False, score=score) for trial, (right, score) in enumerate(scored, 1)]
-    assert solved_by_trial(rows, 4) == [0, 1, 0, 0]
+    assert metrics.solved_by_trial(rows, 4) == [0, 1, 0, 0]
 
 
 def test_measures_are_means_over_all_tasks_answered_or_not():
     rows = [row("a", 1, False, measures={"f1": 0.5}), row("a", 2, True, measures={"f1": 1.0})]
     rows.append(row("b", 1, False, True, measures={"f1": 0.25}))
-    assert measures_by_trial(rows, 2, 3) == {"f1": [0.25, 0.4167]}
-    assert measures_by_trial([row("a", 1, True)], 1, 1) == {}
+    assert metrics.measures_by_trial(rows, 2, 3) == {"f1": [0.25, 0.4167]}
+    assert metrics.measures_by_trial([row("a", 1, True)], 1, 1) == {}
 
 
 def test_failures_are_counted_by_trial_and_reason_and_a_fault_is_not_a_wrong_answer():
@@ -36,18 +27,18 @@ def test_failures_are_counted_by_trial_and_reason_and_a_fault_is_not_a_wrong_ans
     rows += [row("b", 1, False), row("b", 2, True), row("c", 1, None, **FAULT), row("d", 1, False, True)]
     rows += [row("e", 1, None, False), row("f", 1, None, stop_reason="budget")]
     first = {"fault": 1, "hallucination": 3, "wrong answer": 1}
-    assert failures_by_trial(rows, 2) == [first, {"inefficient planning": 1}]
+    assert metrics.failures_by_trial(rows, 2) == [first, {"inefficient planning": 1}]
 
 
 def test_verdicts_are_compared_with_the_truth_where_both_are_known():
     rows = [row("a", 1, True), row("b", 1, False, True), row("c", 1, True, False), row("d", 1, None)]
     counts = {"true_positive": 1, "false_negative": 1, "false_positive": 1, "true_negative": 0}
-    assert confusion(rows) == counts
+    assert metrics.confusion(rows) == counts
 
 
 def test_rates_are_shares_of_the_same_verdict_as_in_the_papers_table():
     # HumanEval in Python: 142 of 144 accepted programs are right, and 8 of 20 rejected ones.
     counts = {"true_positive": 142, "false_positive": 2, "false_negative": 8, "true_negative": 12}
     rates = {"true_positive": 0.9861, "false_positive": 0.0139, "false_negative": 0.4, "true_negative": 0.6}
-    assert confusion_rates(counts) == rates
-    assert set(confusion_rates(dict.fromkeys(counts, 0)).values()) == {None}
+    assert metrics.confusion_rates(counts) == rates
+    assert set(metrics.confusion_rates(dict.fromkeys(counts, 0)).values()) == {None}

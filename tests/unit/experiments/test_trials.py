@@ -52,21 +52,11 @@ def test_trials_differ_at_the_first_other_action_or_observation_if_both_are_reco
 
 def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path):
     text = printed(trials_of_run(run_folder(tmp_path / "run"), "a"), 80)
-    order = [
-        "Trial 1: verdict: not accepted, truth: not solved, hallucination, 1 action",
-        "A room.",
-        "> look",
-        "Reflection: Lesson 1.",
-        "Trial 2:",
-        "In the prompt: reflections on trial 1.",
-        "The first 3 steps are those of trial 1.",
-        "Trial 3:",
-        "In the prompt: reflections on trials 1 and 2.",
-        "The first step is that of trial 2.",
-        "> take cup",
-        "You have a cup.",
-        "Trial 4: verdict: accepted, truth: solved",
-    ]
+    order = ["Trial 1: verdict: not accepted, truth: not solved, hallucination, 1 action", "A room.", "> look"]
+    order += ["Reflection: Lesson 1.", "Trial 2:", "In the prompt: reflections on trial 1."]
+    order += ["The first 3 steps are those of trial 1.", "Trial 3:", "In the prompt: reflections on trials 1 and 2."]
+    order += ["The first step is that of trial 2.", "> take cup", "You have a cup."]
+    order += ["Trial 4: verdict: accepted, truth: solved"]
     places = [text.find(said) for said in order]
     assert -1 not in places
     assert places == sorted(places)
@@ -93,13 +83,11 @@ def test_texts_are_neither_markup_nor_terminal_commands(tmp_path):
     rows = [row("a", 1, False, reflection=HOSTILE, notes=[HOSTILE], fault=HOSTILE, stop_reason=HOSTILE)]
     trials = trials_of_run(folder(tmp_path / "run", rows, ["a"], trajectories=[done], model=HOSTILE), "a")
     shown = "<script>alert(1)</script>␛[2J[bold]\\u202e␀\\u009b\ufffd"
-    for html in (trials._repr_html_(), trials.beside(trials)._repr_html_()):
-        assert "<script>" not in html
-        assert f"{shown.replace('<', '&lt;').replace('>', '&gt;')} … (31 lines)</summary>" in html
-        assert not set(html) & set("\x1b\u202e\x00\x9b\ud800")
-    text = printed(trials, 200)
+    html, text = trials._repr_html_() + trials.beside(trials)._repr_html_(), printed(trials, 200)
+    assert "<script>" not in html
+    assert html.count(f"{shown.replace('<', '&lt;').replace('>', '&gt;')} … (31 lines)</summary>") == 2
     assert text.count(shown) > 35
-    assert not set(text + repr(trials)) & set("\x1b\u202e\x00\x9b\ud800")
+    assert not set(html + text + repr(trials)) & set("\x1b\u202e\x00\x9b\ud800")
     assert printable("\ufffe\uffff") == "\\ufffe\\uffff", "XML forbids these"
     assert printable("one\n\ttwo ünï 日本 😀") == "one\n\ttwo ünï 日本 😀"
 
@@ -107,10 +95,10 @@ def test_texts_are_neither_markup_nor_terminal_commands(tmp_path):
 @pytest.mark.parametrize(
     ("task", "trial", "said"),
     [
-        ("4", None, "no task '4'.*'a', or a number from 1 to 3"),
+        ("4", 1, "no task '4'.*'a', or a number from 1 to 3"),
         ("a", 9, "1, 2, 3, 4"),
-        ("b", None, "yet"),
-        ("c", None, "c ended by an error: ValueError: odd .*errors.log"),
+        ("b", 1, "yet"),
+        ("c", 1, "c ended by an error: ValueError: odd .*errors.log"),
     ],
 )
 def test_missing_tasks_and_trials_are_named(tmp_path, task, trial, said):
@@ -118,4 +106,4 @@ def test_missing_tasks_and_trials_are_named(tmp_path, task, trial, said):
     info = json.loads((path / "run.json").read_text())
     (path / "run.json").write_text(json.dumps(info | {"tasks": ["a", "b", "c"], "errors": {"c": "ValueError: odd"}}))
     with pytest.raises(ConfigurationError, match=said):
-        trials_of_run(path, task)[trial or 1]
+        trials_of_run(path, task)[trial]

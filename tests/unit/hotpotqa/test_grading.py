@@ -9,7 +9,6 @@ from langgraph_reflexion.envs.hotpotqa.grading import exact_match, overlap
     ("answer", "gold", "right"),
     [
         ("the Ket River.", "Ket river", True),
-        ("  An   apple ", "apple", True),
         ("U.S.A.", "usa", True),
         ("rock-and-roll", "rockandroll", True),
         ("Yes, both", "yes", False),
@@ -29,7 +28,6 @@ def test_only_case_punctuation_and_articles_do_not_matter(answer, gold, right):
         ("Ket", "river Ket in the north", 2 / 5, 1, 1 / 4),
         ("Ket Ket", "Ket", 2 / 3, 1 / 2, 1),
         ("yes and no", "yes", 0, 0, 0),
-        ("no", "no way", 0, 0, 0),
         ("Yes!", "yes", 1, 1, 1),
         ("the", "The", 0, 0, 0),
     ],

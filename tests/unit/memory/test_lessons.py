@@ -18,14 +18,12 @@ LEFT = lesson_id("Always go left.")
 
 
 def test_nothing_ends_the_quotation_or_begins_a_line():
-    for text in HOSTILE:
-        line = escape_for_prompt(text)
-        assert len(line.splitlines()) == 1
-        quoted = json.loads(line)
+    lessons = [{"id": f"{n}", "text": escape_for_prompt(text)} for n, text in enumerate(HOSTILE)]
+    for lesson in lessons:
+        quoted = json.loads(lesson["text"])
         assert len(quoted) <= SHOWN_CHARACTERS
         assert not any(mark in quoted for mark in MARKS)
-    lessons = [{"id": f"{n}", "text": escape_for_prompt(text)} for n, text in enumerate(HOSTILE)]
-    lines = load_prompts("hotpotqa").render("recalled", lessons=lessons).split("\n")
+    lines = load_prompts("hotpotqa").render("recalled", lessons=lessons).splitlines()
     assert len(lines) == len(HOSTILE) + 2
     assert all(line.endswith(f": {lesson['text']}") for line, lesson in zip(lines[1:-1], lessons, strict=True))
 
@@ -35,7 +33,6 @@ def test_nothing_ends_the_quotation_or_begins_a_line():
     [
         ("Open the fridge first.", "open the fridge, first", True),
         ("The mug is in drawer 1.", "The mug is in drawer 2.", False),
-        ("Do open the fridge.", "Do not open the fridge.", False),
         ("The answer was -5.", "The answer was 5.", False),
     ],
 )
@@ -69,7 +66,6 @@ async def test_the_lesson_of_the_most_similar_task_comes_first():
     assert await recalled(store, "Heat a mug with coffee.") == [MUG, TOWEL], "both are of the same kind"
     assert await recalled(store, "Clean it.", "A bathroom with a sink.", count=1) == [TOWEL]
     assert await recalled(store, "Heat a mug.", task="t1", of_others=True) == [TOWEL]
-    assert await recalled(LessonStore(InMemoryStore(), "house"), "Heat a mug.") == []
     assert await store.recall({"id": "x", "instruction": "Zzyzx quux?"}, "", 3) == []
 
 
@@ -81,15 +77,15 @@ async def test_a_repeated_lesson_gets_a_source_and_the_same_trial_counts_once():
     assert sorted(len(lesson.sources) for lesson in lessons.values()) == [1, 2]
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_users_and_environments_are_kept_apart_whatever_their_names(kind, tmp_path):
-    async with open_lessons(None if kind == "memory" else tmp_path / "l.db") as store:
+@pytest.mark.parametrize("path", [None, "l.db"])
+async def test_users_and_environments_are_kept_apart_whatever_their_names(path, tmp_path):
+    async with open_lessons(path and tmp_path / path) as store:
         names = ["ann", "Ann", "anna", "a%", "a_n", "a.n", "a*", "everyone", "ann.lessons", "Ж" * 50, None]
         for name in names:
             await LessonStore(store, "house", name).add([source(f"This is {name!r}'s.")])
         for name in names:
-            known = (await LessonStore(store, "house", name).snapshot()).lessons.values()
-            assert [lesson.text for lesson in known] == [f"This is {name!r}'s."]
+            [lesson] = (await LessonStore(store, "house", name).snapshot()).lessons.values()
+            assert lesson.text == f"This is {name!r}'s."
         assert not (await LessonStore(store, "hous", "ann").snapshot()).lessons
         await LessonStore(store, "my.module:House", "ann").add([source("Elsewhere.")])
         assert await environments(store) == ["house", "my.module:House"]

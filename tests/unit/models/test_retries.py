@@ -25,14 +25,11 @@ def busy(**said):
 
 async def test_it_tries_until_it_succeeds_or_was_tried_often_enough():
     attempt, times = failing(busy(), busy())
-    assert await Retries(3, first_wait=0.01)(attempt) == "done"
-    assert len(times) == 3
-    last = busy()
-    attempt, times = failing(busy(), last, busy())
+    assert (await Retries(3, first_wait=0.01)(attempt), len(times)) == ("done", 3)
+    attempt, times = failing(busy(), last := busy(), busy())
     with pytest.raises(Fault) as caught:
         await Retries(2, first_wait=0.01)(attempt)
-    assert caught.value is last
-    assert len(times) == 2
+    assert (caught.value, len(times)) == (last, 2)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +41,7 @@ async def test_what_is_not_worth_trying_again_is_raised_at_once(error):
     attempt, times = failing(error)
     with pytest.raises(type(error)) as caught:
         await Retries(5, first_wait=0.01, longest_wait=0.1)(attempt)
-    assert caught.value is error
-    assert len(times) == 1
+    assert (caught.value, len(times)) == (error, 1)
 
 
 async def test_it_waits_for_as_long_as_it_is_asked_to():
@@ -61,10 +57,9 @@ async def test_waits_double_with_jitter_up_to_the_longest(caplog):
         attempt, _ = failing(*[busy()] * 5)
         with caplog.at_level("INFO", logger=WAITING.name):
             await Retries(6, first_wait=0.02, longest_wait=0.09)(attempt)
-        waits.append([record.args[2] for record in caplog.records])
-    for first, second, third, *rest in waits:
-        assert 0.02 <= first <= 0.04
-        assert 0.04 <= second <= 0.06
+        first, second, third, *rest = (record.args[2] for record in caplog.records)
+        assert 0.02 <= first <= 0.04 <= second <= 0.06
         assert 0.08 <= third <= 0.09
         assert rest == [0.09, 0.09]
-    assert len({first for first, *_ in waits}) == 3
+        waits.append(first)
+    assert len({*waits}) == 3

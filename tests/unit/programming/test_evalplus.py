@@ -15,10 +15,8 @@ def holds(rule, got, expected, atol=0.0, args=(), odd=False):
     [
         ("evalplus", (1, 2), [1, 2], [], False),
         ("evalplus", 0.1 + 0.2, 0.3, [], True),
-        ("evalplus", [0.1 + 0.2, 1.0], [0.3, 1.0], [], True),
         ("evalplus", [0.3], [0.3, 1.0], [], False),
         ("evalplus-set", [2, 1, 1], (1, 2), [], True),
-        ("evalplus-set", 3, (1, 2), [], False),
         ("evalplus-any", "whatever", True, [], True),
         ("evalplus-or-zero", 0, 7, [], True),
         ("evalplus-or-zero", 6, 7, [], False),
@@ -53,7 +51,6 @@ def test_value_that_is_not_plain():
         (259, [[[1, 2]], [[3, 4]]], "f(((1, 2),), ((3, 4),))"),
         (580, [[1, [2, [3]]]], "f((1, (2, (3,))))"),
         (722, [{"a": [1, 2]}, 3], "f({'a': (1, 2)}, 3)"),
-        (999, [[1, [2]]], "f([1, [2]])"),
     ],
 )
 def test_input_types_are_restored(number, inputs, call):

@@ -3,7 +3,6 @@ from langgraph_reflexion.envs.programming.rust_values import NotValueError, read
 
 SAME = [
     ("[1, 2]", "vec![1, 2]"),
-    ("[1, 2]", "&[1, 2]"),
     ("[0, 0, 0]", "vec![0; 3]"),
     ("[]", "Vec::<Vec<(isize, isize)>>::new()"),
     ('"a\\n\\"b\\" \\u{e9}"', 'String::from("a\\n\\"b\\" é")'),
@@ -11,9 +10,7 @@ SAME = [
     ("'\\''", "'\\''"),
     ('{"b": [1], "a": []}', 'HashMap::from([(String::from("a"), vec![]), ("b".to_owned(), vec![1])])'),
     ("{2, 1}", "HashSet::from([1, 2])"),
-    ("{}", "std::collections::HashMap::new()"),
     ("Some((1, -2))", "Some((1, -2))"),
-    ("None", "None::<i64>"),
     ('Err("no")', 'Err("no".to_string())'),
     ("1.0", "1.0_f64"),
     ("1e21", "1000000000000000000000.0"),
@@ -22,20 +19,14 @@ SAME = [
     ("255", "0xff_u8"),
     ("(1,)", "(1,)"),
     ("1", "(1)"),
-    ("()", "()"),
-    ("1", "1" + " " * 99),
 ]
 OTHER = [
     ("1", "1.0"),
-    ("true", "1"),
-    ('"1"', "1"),
     ("'a'", '"a"'),
     ("[1, 2]", "(1, 2)"),
     ("[1, 2]", "vec![2, 1]"),
     ("Some(1)", "1"),
-    ("Some(1)", "Some(2)"),
     ("NaN", "f64::NAN"),
-    ("[NaN]", "vec![f64::NAN]"),
     ('{"a": 1}', 'HashMap::from([("a", 2)])'),
     ("All", "8"),
 ]

@@ -27,34 +27,26 @@ def test_a_string_with_a_separator_is_a_path(tmp_path, monkeypatch):
     assert load_prompts().folder is None
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        *((name, "is not a folder") for name in (Path("mien"), "./mien", "alfworld/heat")),
-        ("mine", r"folder as \./mine$"),
-        ("alfwrld", "did you mean alfworld"),
-    ],
-)
-def test_what_is_no_folder_is_refused(tmp_path, monkeypatch, name, says):
+def test_what_is_no_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ConfigurationError, match=says):
-        load_prompts(name)
+    said = dict.fromkeys((Path("mien"), "./mien", "alfworld/heat"), "is not a folder")
+    for name, words in (said | {"mine": r"folder as \./mine$", "alfwrld": "did you mean alfworld"}).items():
+        with pytest.raises(ConfigurationError, match=words):
+            load_prompts(name)
 
 
-@pytest.mark.parametrize(
-    ("kind", "count", "openings"),
-    [
-        (None, 9, ["Ice.", "Fire.", "Anything.", "More fire."]),
-        ("heat", 2, ["Fire.", "Anything."]),
-        ("slice", 2, ["Anything."]),
-        ("heat", 0, []),
-    ],
-)
-def test_examples_by_kind(tmp_path, kind, count, openings):
+def test_examples_by_kind(tmp_path):
     told = example("Ice.", "cool") + example("Fire.", "heat") + example("Anything.") + example("More fire.", "heat")
     (tmp_path / "examples.toml").write_text(told, encoding="utf-8")
-    assert [shown.observation for shown in load_prompts(tmp_path).examples(kind, count)] == openings
+    asked = [(None, 9), ("heat", 2), ("slice", 2), ("heat", 0)]
+    shown = [load_prompts(tmp_path).examples(kind, count) for kind, count in asked]
+    assert [[each.observation for each in examples] for examples in shown] == [
+        ["Ice.", "Fire.", "Anything.", "More fire."],
+        ["Fire.", "Anything."],
+        ["Anything."],
+        [],
+    ]
 
 
 def test_a_kind_without_examples_gets_those_of_others():

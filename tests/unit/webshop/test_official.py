@@ -74,12 +74,13 @@ def test_a_store_is_built_once_for_each_version_of_the_files(folder, cache):
 
 def test_a_failed_build_leaves_nothing_behind(folder, cache):
     file = folder / "items_shuffle_1000.json"
-    whole = file.read_text()
-    for broken in (whole[:-40], json.dumps([STICK, {"asin": "B1"}]), json.dumps([STICK, 7])):
-        file.write_text(broken)
+    whole = file.read_bytes()
+    broken = [json.dumps(rows).encode() for rows in ([STICK, {"asin": "B1"}], [STICK, 7])]
+    for content in (b"", b'["\xff"]', whole[:-40], *broken):
+        file.write_bytes(content)
         with pytest.raises(ConfigurationError, match=r"items_shuffle_1000\.json"):
             WebShop(path=folder).tasks()
-    file.write_text(whole)
+    file.write_bytes(whole)
     (folder / "items_ins_v2_1000.json").write_text(json.dumps({STICK["asin"]: {"attributes": "mild"}}))
     with pytest.raises(ConfigurationError, match=r"entry 1: .*mild"):
         WebShop(path=folder).tasks()
@@ -107,10 +108,3 @@ def test_entries_are_streamed(tmp_path, content):
     file = tmp_path / "file.json"
     file.write_text("\ufeff " + json.dumps(content), encoding="utf-8")
     assert list(stream(file)) == list(content.items() if isinstance(content, dict) else (("", c) for c in content))
-
-
-@pytest.mark.parametrize("content", [b"", b'[{"a": 1}, {"b"', b'["\xff"]'])
-def test_an_invalid_file_is_named(tmp_path, content):
-    (tmp_path / "wrong.json").write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"wrong\.json"):
-        list(stream(tmp_path / "wrong.json"))

@@ -82,18 +82,12 @@ def test_what_is_short_is_told_whole_but_for_times():
     assert truncate(told) == told
 
 
-@pytest.mark.parametrize(
-    ("output", "text"),
-    [
-        ("2 passed in 0.31s", "2 passed in …s"),
-        ("<A object at 0x7f00deadbeef>", "<A object at 0x…>"),
-        ("line 31 in main, 4 items", "line 31 in main, 4 items"),
-        ("\x1b[1m\x1b[31mred\x1b[0m\x1b]0;title\x07 end", "red end"),
-        ("1 %\r50 %\r100 %\nnext\r\n", "100 %\nnext"),
-    ],
-)
-def test_times_addresses_colours_and_progress_are_left_out(output, text):
-    assert plain_text(output) == text
+def test_times_addresses_colours_and_progress_are_left_out():
+    assert plain_text("2 passed in 0.31s") == plain_text("2 passed in 1.02s") == "2 passed in …s"
+    assert plain_text("<A object at 0x7f00deadbeef>") == "<A object at 0x…>"
+    assert plain_text("line 31 in main, 4 items") == "line 31 in main, 4 items"
+    assert plain_text("\x1b[1m\x1b[31mred\x1b[0m\x1b]0;title\x07 end") == "red end"
+    assert plain_text("1 %\r50 %\r100 %\nnext\r\n") == "100 %\nnext"
 
 
 @pytest.mark.parametrize("most", [500, 4000])
