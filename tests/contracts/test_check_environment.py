@@ -63,6 +63,10 @@ def test_checks_detect_broken_environments(broken, actions, by):
         CHECKS[by](case)
 
 
+def test_an_environment_without_faults_passes():
+    check_environment(Counter(), actions=["add 2", "go up", "go down", "read[]", "plus 5"], limit=20)
+
+
 def test_actions_are_requested_if_values_cannot_be_generated():
     def act(self, it: Annotated[str, Field(pattern="^[xyz]{2}$")]) -> str:
         """Do it."""

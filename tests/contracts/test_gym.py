@@ -212,6 +212,7 @@ def test_older_world_with_actions_of_a_function():
         ({"tasks": [1, 1]}, "same id"),
         ({"actions": ["left", "right"]}, "2 names"),
         ({"actions": {"?": 1}}, "no name"),
+        ({"actions": 3}, "not 3"),
         ({"render": lambda grid: ""}, "needs grid"),
         ({"env": lambda task: Adventure(), "tasks": [1], "actions": word}, "give instruction"),
         ({"env": lambda task: Adventure(), "tasks": ["Leave."]}, "no action space"),

@@ -158,6 +158,7 @@ class Scribes(Counter):
         ("Action: note a.py\n```python\nx = 1\n```", "```python\nx = 1\n```"),
         ("Action: note a.py\n    indented\nObservation: Noted.\nAction: done", "    indented"),
         ("Action: note a.md\n```\nObservation: a word\n```\nObservation: no", "```\nObservation: a word\n```"),
+        ("note a.py\nx = 1", "x = 1"),
     ],
 )
 def test_an_action_of_several_lines_is_read_as_a_whole(reply, text):

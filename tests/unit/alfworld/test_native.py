@@ -62,10 +62,12 @@ def test_exactly_the_admissible_commands_are_possible():
         (problem(objects="agent2 - agent", init="(atLocation agent2 loc_bar_1)"), "2 agents"),
         (problem(goal="(checked loc_bar_1)"), "checked"),
         (problem("sofatype - otype", goal="(exists (?o - object) (objectType ?o sofatype))"), "never hold"),
+        (problem(goal="(exists (?o - object) (opened ?o ?o))"), "takes 1"),
         (problem(goal="(imply (opened agent1) (opened agent1))"), "not a supported condition"),
         (problem(goal="(and)) (:goal (holdsAny agent1)"), "more than one"),
         (problem(goal="(and or"), "never closed"),
         ("(define (problem p))", "no :goal"),
+        (problem(objects="a_bar_b - "), "type"),
     ],
 )
 def test_an_invalid_problem_is_refused(text: str, why: str):

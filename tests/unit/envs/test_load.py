@@ -6,6 +6,8 @@ from langgraph_reflexion.errors import ConfigurationError
 CODE = """
 from tests.support.toys import Counter
 
+counter = Counter()
+
 class Clumsy(Counter):
     def __init__(self, limit=20):
         super().__init__(limit + None)
@@ -73,6 +75,7 @@ def test_an_option_that_is_not_taken_is_told_from_a_slip_in_the_code(module):
 
 def test_a_seed_is_given_to_those_who_take_one(module):
     name = module("seeded")
+    assert load_environment(f"{name}:counter").limit == 20
     assert load_environment(f"{name}:Seeded", seed=7).limit == 7
     assert load_environment(f"{name}:Forwarding", limit=3, seed=7).limit == 3
     assert load_environment(f"{name}:ForwardingSeed", seed=7).limit == 7

@@ -76,6 +76,7 @@ def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_pa
     assert "The first 2 steps are those on the left." in right
     assert "&gt; go" not in right
     assert right.index('class="differs"') < right.index("&gt; take cup")
+    assert repr(beside) == f"{beside.one!r}\n{beside.other!r}"
 
 
 def test_texts_are_neither_markup_nor_terminal_commands(tmp_path):

@@ -15,8 +15,10 @@ def holds(rule, got, expected, atol=0.0, args=(), odd=False):
     [
         ("evalplus", (1, 2), [1, 2], [], False),
         ("evalplus", 0.1 + 0.2, 0.3, [], True),
+        ("evalplus", [0.1 + 0.2, 1.0], [0.3, 1.0], [], True),
         ("evalplus", [0.3], [0.3, 1.0], [], False),
         ("evalplus-set", [2, 1, 1], (1, 2), [], True),
+        ("evalplus-set", 3, (1, 2), [], False),
         ("evalplus-any", "whatever", True, [], True),
         ("evalplus-or-zero", 0, 7, [], True),
         ("evalplus-or-zero", 6, 7, [], False),

@@ -158,6 +158,7 @@ OWN = {"id": "f", "source": "own", "language": "python", "prompt": "def f(n):\n"
         ({**HUMANEVAL, "test": "def check(candidate):\n    pass"}, "hidden tests"),
         ({**OWN, "cases": [{"call": 1, "expected": "2"}]}, r"cases\.0\.call"),
         ({**OWN, "cases": [{"call": "f(g)", "expected": "2"}]}, "literal"),
+        ({**OWN, "cases": [{"call": "f(1)", "expected": "2", "comparison": "~"}]}, "'~'"),
         ({**HUMANEVAL, "task_id": "mine"}, "'mine'"),
         ({**RUST, "test": "assert_eq!(candidate(3), other(4));"}, "assert_eq!"),
         ({**MULTIPL_E, "language": "go"}, "MultiPL-E"),

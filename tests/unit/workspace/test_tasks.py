@@ -37,6 +37,7 @@ def test_several_tasks_each_have_an_id(tmp_path):
         ("", "the key path is missing"),
         (GOOD.replace("repo", "none"), "no folder"),
         (GOOD.replace('["make check"]', "[]"), "verify"),
+        (GOOD.replace('"Mend it."', '" "'), "instruction"),
         (GOOD.replace("verify", "verfy"), r"unknown key 'verfy': a task has id, path.*\(did you mean verify\?\)$"),
         (GOOD + 'id = "../x"', "the key id must match"),
         ("task = [3]", "a task is a table, not 3"),
