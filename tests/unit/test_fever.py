@@ -15,13 +15,9 @@ OFFICIAL = [
 ]
 
 
-@pytest.fixture
-def official(tmp_path):
-    def write(entries):
-        (tmp_path / "paper_dev.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-        return FEVER(path=tmp_path / "paper_dev.jsonl")
-
-    return write
+def official(folder, entries):
+    (folder / "paper_dev.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return FEVER(path=folder / "paper_dev.jsonl")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7919])
@@ -52,8 +48,8 @@ def test_the_pages_decide_the_claims_on_one_page():
     assert min(checked[label] for label in LABELS) >= 2
 
 
-def test_official_claims_are_tasks_and_need_pages(official):
-    environment = official(OFFICIAL)
+def test_official_claims_are_tasks_and_need_pages(tmp_path):
+    environment = official(tmp_path, OFFICIAL)
     first, second = environment.tasks()
     assert (first["id"], first["instruction"]) == ("7", "Claim: The oak is a tree.")
     assert second["data"]["answer"] == "NOT ENOUGH INFO"
@@ -69,9 +65,9 @@ def test_official_claims_are_tasks_and_need_pages(official):
         ({**OFFICIAL[0], "claim": "The same id."}, "line 3: another claim has the id 7"),
     ],
 )
-def test_a_file_of_something_else_is_refused(official, entry, says):
+def test_a_file_of_something_else_is_refused(tmp_path, entry, says):
     with pytest.raises(ConfigurationError, match=says):
-        official([*OFFICIAL, entry]).tasks()
+        official(tmp_path, [*OFFICIAL, entry]).tasks()
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from langgraph_reflexion.envs import base
-from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.prompts import Example, ReflectionExample, load_prompts
 from tests.support.tools import need
@@ -31,19 +29,15 @@ def problems_of(example: Example | ReflectionExample, tmp_path: Path) -> Program
     return Programming(path=str(tmp_path / "shown.jsonl"))
 
 
-def shown_tests(text: str) -> list[str]:
-    """The tests that a text mentions, in their original order."""
-    return [line.partition("  -- ")[0] for line in text.splitlines() if line.startswith("assert")]
-
-
 @pytest.mark.parametrize(("agent", "example"), SHOWN)
-def test_example_shows_the_actual_output(agent: str, example: Any, tmp_path: Path) -> None:
+def test_example_shows_the_actual_output(agent, example, tmp_path):
     need("sandbox", *(["Rust"] if "fn " in example.observation else []))
     problems = problems_of(example, tmp_path)
     environment = problems.variant("code") if agent == "code" else problems
-    task: Task = problems.tasks()[0]
-    tests = shown_tests("\n".join([*(step.observation for step in example.steps), getattr(example, "feedback", "")]))
-    task["prepared"] = {"tests": list(dict.fromkeys(tests))}
+    task = problems.tasks()[0]
+    shown = [*(step.observation for step in example.steps), getattr(example, "feedback", "")]
+    lines = [line for line in "\n".join(shown).splitlines() if line.startswith("assert")]
+    task["prepared"] = {"tests": list(dict.fromkeys(line.partition("  -- ")[0] for line in lines))}
     episode = environment.start(task)
     assert episode.observation == example.observation
     actions = [environment.parse(step.action.strip()) for step in example.steps]

@@ -151,32 +151,22 @@ class Scribes(Counter):
 
 
 @pytest.mark.parametrize(
-    ("reply", "text"),
+    ("reply", "name", "text"),
     [
-        ("Thought: hm\nAction: note a.py\nx = 1\n\n    y = 2", "x = 1\n\n    y = 2"),
-        ("Action:\n```\nnote a.py\nx = 1\n```", "x = 1"),
-        ("Action: note a.py\n```python\nx = 1\n```", "```python\nx = 1\n```"),
-        ("Action: note a.py\n    indented\nObservation: Noted.\nAction: done", "    indented"),
-        ("Action: note a.md\n```\nObservation: a word\n```\nObservation: no", "```\nObservation: a word\n```"),
-        ("note a.py\nx = 1", "x = 1"),
+        ("Thought: hm\nAction: note a.py\nx = 1\n\n    y = 2", "note", "x = 1\n\n    y = 2"),
+        ("Action:\n```\nnote a.py\nx = 1\n```", "note", "x = 1"),
+        ("Action: note a.py\n```python\nx = 1\n```", "note", "```python\nx = 1\n```"),
+        ("Action: note a.py\n    indented\nObservation: Noted.\nAction: done", "note", "    indented"),
+        ("Action: note a.md\n```\nObservation: so\n```\nObservation: no", "note", "```\nObservation: so\n```"),
+        ("note a.py\nx = 1", "note", "x = 1"),
+        ("Action: done\n\nnote a.py\nx = 1", "done", None),
+        ("Action: note a.py\n" + "x = 1\n" * LONGEST, "", None),
+        ("<think>" + "note a.py\n" * LONGEST + "</think>Action: done", "done", None),
     ],
 )
-def test_an_action_of_several_lines_is_read_as_a_whole(reply, text):
+def test_an_action_of_several_lines_is_read_as_a_whole_or_not_at_all(reply, name, text):
     action = read_reply(reply, Scribes().parse)["action"]
-    assert (action["name"], action["args"]["text"]) == ("note", text)
-    assert action["args"]["title"].startswith("a.")
-
-
-@pytest.mark.parametrize(
-    ("reply", "name"),
-    [
-        ("Action: done\n\nnote a.py\nx = 1", "done"),
-        ("Action: note a.py\n" + "x = 1\n" * LONGEST, ""),
-        ("<think>" + "note a.py\n" * LONGEST + "</think>Action: done", "done"),
-    ],
-)
-def test_half_an_action_of_several_lines_is_none(reply, name):
-    assert read_reply(reply, Scribes().parse)["action"]["name"] == name
+    assert (action["name"], action["args"].get("text")) == (name, text)
 
 
 @pytest.mark.parametrize("reply", ["Action: go to cabinet 1\nI hope so.", "```\ngo to cabinet 1\nopen it\n```"])

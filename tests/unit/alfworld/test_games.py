@@ -58,16 +58,14 @@ def test_official_games_come_in_the_order_of_their_paths(tmp_path, above):
 
 def test_what_alfworld_leaves_out_is_left_out(tmp_path):
     game = GAMES[0]
-    put(tmp_path / "a_movable_thing" / "trial", game)
-    put(tmp_path / "pick_and_place_simple-AppleSliced-None-Desk-1" / "trial", game)
+    for name in ("a_movable_thing", "pick_and_place_simple-AppleSliced-None-Desk-1", "kept"):
+        put(tmp_path / name / "trial", game)
     put(tmp_path / "unsolved" / "trial", game, solvable=False)
     put(tmp_path / "unmarked" / "trial", game, solvable="absent")
     for name, sign in (("sliced", "(isSliced ?o)"), ("inside", "(inReceptacleObject ?o ?o)")):
         changed = game.problem.replace("(objectType ?o", f"{sign} (objectType ?o")
         put(tmp_path / name, game, pddl_problem=changed)
-    put(tmp_path / "kept" / "trial", game)
-    (only,) = games_in(tmp_path)
-    assert only.id == f"{tmp_path.name}/kept/trial"
+    assert [each.id for each in games_in(tmp_path)] == [f"{tmp_path.name}/kept/trial"]
 
 
 def test_no_games(tmp_path):

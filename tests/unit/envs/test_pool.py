@@ -99,13 +99,11 @@ async def test_a_wrong_path_is_a_bug_and_a_broken_connection_is_a_fault(error, b
 
 @pytest.mark.parametrize("kind", [Counter, SlowCounter])
 async def test_an_environment_that_fails_is_a_fault_and_its_episode_is_closed(kind):
-    environment = kind()
-    pool = EpisodePool(environment)
+    pool = EpisodePool(environment := kind())
     await pool.start(TASK)
-    with pytest.raises(EnvironmentFault, match=r"counter failed: OSError: .* fell off"):
-        await pool.step(TASK, [], BREAK)
-    with pytest.raises(EnvironmentFault):
-        await pool.step(TASK, [BREAK], add(1))
+    for history, action in (([], BREAK), ([BREAK], add(1))):
+        with pytest.raises(EnvironmentFault, match=r"counter failed: OSError: .* fell off"):
+            await pool.step(TASK, history, action)
     assert [episode.closed for episode in environment.started] == [1, 1]
     assert (await pool.step(TASK, [], add(1))).result.observation == "The counter stands at 1."
 
@@ -128,11 +126,11 @@ async def test_a_function_that_runs_out_of_items_in_a_thread_raises_instead_of_h
 
 
 async def test_blocking_environments_run_in_a_thread_and_others_do_not():
-    threads = []
-
     class Watched(Counter):
+        on_main = []
+
         def start(self, task):
-            threads.append(threading.current_thread() is threading.main_thread())
+            self.on_main.append(threading.current_thread() is threading.main_thread())
             return super().start(task)
 
         def blocks(self, task):
@@ -141,7 +139,7 @@ async def test_blocking_environments_run_in_a_thread_and_others_do_not():
     pool = EpisodePool(environment := Watched())
     for task in (TASK, environment.tasks()[0]):
         await pool.start(task)
-    assert threads == [False, True]
+    assert environment.on_main == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 import collections
 import re
 
-import pytest
-
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.pages import Missing
@@ -10,16 +8,6 @@ from langgraph_reflexion.envs.hotpotqa.world import questions as made
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
 
 SEED = 7919
-
-
-@pytest.fixture
-def world():
-    return made.own_world(SEED)
-
-
-@pytest.fixture
-def told(world):
-    return {page.title: page.text for page in world.pages}
 
 
 def mentions(question, told):
@@ -53,7 +41,9 @@ def test_a_seed_gives_one_world_and_another_seed_one_without_its_names():
     assert not names & others
 
 
-def test_every_answer_stands_on_the_pages_that_support_it(world, told):
+def test_every_answer_stands_on_the_pages_that_support_it():
+    world = made.own_world(SEED)
+    told = {page.title: page.text for page in world.pages}
     for question in world.questions:
         assert len(set(question.supporting)) == 2
         assert question.answer in ("yes", "no") or any(question.answer in told[page] for page in question.supporting)
@@ -63,7 +53,9 @@ def test_every_answer_stands_on_the_pages_that_support_it(world, told):
             assert not re.search(rf"\b{re.escape(question.answer)}\b", question.text)
 
 
-def test_every_page_is_found_by_its_name_or_among_the_similar_titles(world, told):
+def test_every_page_is_found_by_its_name_or_among_the_similar_titles():
+    world = made.own_world(SEED)
+    told = {page.title: page.text for page in world.pages}
     corpus, only_similar = Corpus.in_memory(world.pages), 0
     for question in world.questions:
         for title, name in mentions(question, told).items():

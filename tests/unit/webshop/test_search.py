@@ -22,10 +22,9 @@ def written(number):
 
 def test_the_scores_are_those_of_bm25():
     bm25s = pytest.importorskip("bm25s")
-    texts = written(300)
-    reference = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    texts, random = written(300), Random(1)
+    reference, ours = bm25s.BM25(k1=0.9, b=0.4, method="lucene"), built(texts)
     reference.index([analyze(text) for text in texts], show_progress=False)
-    ours, random = built(texts), Random(1)
     for _ in range(20):
         words = [*random.choice(texts).split()[:3], *random.choice(texts).split()[:1]] or ["w1"]
         scores, found = reference.get_scores(words), ours.search(" ".join(words), 300)
@@ -37,8 +36,7 @@ def test_the_scores_are_those_of_bm25():
 
 def test_a_word_that_comes_twice_in_a_query_counts_twice():
     store = built(["soap", "dish dish", "soap dish"])
-    assert store.search("soap soap dish")[:2] == [2, 0]
-    assert store.search("soap dish dish")[:2] == [2, 1]
+    assert [store.search(query)[:2] for query in ("soap soap dish", "soap dish dish")] == [[2, 0], [2, 1]]
 
 
 def test_ties_come_in_the_order_of_the_catalogue():
