@@ -31,29 +31,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("inspect")
 
 
-def environ(home: Path) -> dict[str, str]:
-    paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)]
-    return {**os.environ, **OFFLINE, "PYTHONPATH": os.pathsep.join(paths), "XDG_DATA_HOME": str(home / "data")}
-
-
-def run(home: Path, *command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=home,
-        env=environ(home),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-
-
-def logs(folder: Path) -> dict[str, Any]:
-    """The logs in a folder by task; if a task has several, the last."""
+def logs(home: Path, *command: str) -> dict[str, Any]:
+    """Run an evaluation, and return its logs by task."""
     from inspect_ai.log import read_eval_log
 
+    folder = home / command[0]
+    folder.mkdir()
+    paths = [*filter(None, [os.environ.get("PYTHONPATH")]), str(ROOT)]
+    environment = {**os.environ, **OFFLINE, "PYTHONPATH": os.pathsep.join(paths), "XDG_DATA_HOME": str(home / "data")}
+    words = [sys.executable, "-m", *command, str(folder)]
+    done = subprocess.run(words, cwd=home, env=environment, text=True, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
     read = [read_eval_log(str(path)) for path in sorted(folder.glob("*.eval"))]
     return {log.eval.task.rpartition("/")[2]: log for log in read}
 
@@ -68,40 +56,29 @@ def metrics(log: Any) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module")
-def evaluated(home: Path) -> Path:
+def evaluated(home: Path) -> Any:
     """An environment run with Inspect's command line."""
-    folder = home / "logs"
-    words = [
-        "inspect_ai",
-        "eval",
-        "langgraph_reflexion/alfworld",
-        "--model",
-        "reflexion/demo",
-        "--log-dir",
-        str(folder),
-        "--display",
-        "plain",
-    ]
-    run(home, *words, "-T", f"max_trials={TRIALS}", "--limit", str(TASKS), "--epochs", str(EPOCHS))
-    return folder
+    what = ["langgraph_reflexion/alfworld", "-T", f"max_trials={TRIALS}", "--model", "reflexion/demo"]
+    how = ["--limit", str(TASKS), "--epochs", str(EPOCHS), "--display", "plain", "--log-dir"]
+    return logs(home, "inspect_ai", "eval", *what, *how)["alfworld"]
 
 
 @pytest.fixture(scope="module")
 def small(home: Path) -> dict[str, Any]:
     """The evaluations of `inspect_runs.py`."""
-    folder = home / "small"
-    folder.mkdir()
-    run(home, "tests.support.inspect_runs", str(folder))
-    return logs(folder)
+    return logs(home, "tests.support.inspect_runs")
 
 
-def sample(log: Any) -> Any:
-    (only,) = log.samples
-    return only
+def rows(samples: Any) -> list[dict[str, Any]]:
+    return [row for each in samples for row in each.store["SampleStore:rows"]]
+
+
+def solved_by(samples: Any, trial: int) -> list[float]:
+    return [each.scores["solved_by_trial"].value[f"trial {trial}"] for each in samples]
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-def test_score_equals_that_of_our_own_run(evaluated: Path, tmp_path: Path, epoch: int) -> None:
+def test_score_equals_that_of_our_own_run(evaluated: Any, tmp_path: Path, epoch: int) -> None:
     # Every epoch has its own seed; the environment uses the first epoch's.
     settings = RunSettings(
         environment="alfworld",
@@ -115,77 +92,63 @@ def test_score_equals_that_of_our_own_run(evaluated: Path, tmp_path: Path, epoch
     ours = read_run(tmp_path / "run")
     # In our run only the times differ; Inspect adds the answer and the thread.
     expected = [{name: value for name, value in row.items() if name != "seconds"} for row in ours.trials]
-
-    log = logs(evaluated)["alfworld"]
-    assert log.status == "success"
-    samples = [each for each in log.samples if each.epoch == epoch]
-    rows = [row for each in samples for row in each.store["SampleStore:rows"]]
-    assert [{name: row[name] for name in expected[0]} for row in rows] == expected
-    curve = [
-        sum(each.scores["solved_by_trial"].value[f"trial {trial}"] for each in samples)
-        for trial in range(1, TRIALS + 1)
-    ]
+    assert evaluated.status == "success"
+    samples = [each for each in evaluated.samples if each.epoch == epoch]
+    assert [{name: row[name] for name in expected[0]} for row in rows(samples)] == expected
+    curve = [sum(solved_by(samples, trial)) for trial in range(1, TRIALS + 1)]
     assert curve == report_run(ours).solved
-    right = sum(each.scores["solved"].value == "C" for each in samples)
-    assert right == curve[-1]
+    assert sum(each.scores["solved"].value == "C" for each in samples) == curve[-1]
     assert 0 < curve[0] < len(samples)  # otherwise this compares little
 
 
-def test_metrics_are_the_success_curve_over_all_epochs(evaluated: Path) -> None:
-    log = logs(evaluated)["alfworld"]
-    told = metrics(log)
+def test_metrics_are_the_success_curve_over_all_epochs(evaluated: Any) -> None:
+    shown = metrics(evaluated)
     for trial in range(1, TRIALS + 1):
-        values = [each.scores["solved_by_trial"].value[f"trial {trial}"] for each in log.samples]
-        assert told[f"trial {trial}"] == pytest.approx(sum(values) / len(values))
-    assert told["accuracy"] == pytest.approx(told[f"trial {TRIALS}"])
-    used = log.stats.model_usage["reflexion/demo"]
-    assert used.input_tokens == sum(
-        row["input_tokens"] for each in log.samples for row in each.store["SampleStore:rows"]
-    )
+        assert shown[f"trial {trial}"] == pytest.approx(sum(solved_by(evaluated.samples, trial)) / TASKS / EPOCHS)
+    assert shown["accuracy"] == pytest.approx(shown[f"trial {TRIALS}"])
+    used = evaluated.stats.model_usage["reflexion/demo"]
+    assert used.input_tokens == sum(row["input_tokens"] for row in rows(evaluated.samples))
 
 
-def test_transcript_contains_trials_and_reflections(evaluated: Path) -> None:
-    log = logs(evaluated)["alfworld"]
-    retried = max(log.samples, key=lambda each: each.scores["solved"].metadata["trials"])
+def test_transcript_contains_trials_and_reflections(evaluated: Any) -> None:
+    retried = max(evaluated.samples, key=lambda each: each.scores["solved"].metadata["trials"])
     trials = [event for event in retried.events if event.event == "span_begin" and event.type == "trial"]
-    rows = retried.store["SampleStore:rows"]
-    assert [event.name for event in trials] == [f"trial {row['trial']}" for row in rows]
-    assert len(rows) > 1
-    for span, row in zip(trials, rows, strict=True):
+    recorded = rows([retried])
+    assert [event.name for event in trials] == [f"trial {row['trial']}" for row in recorded]
+    assert len(recorded) > 1
+    for span, row in zip(trials, recorded, strict=True):
         inside = [event for event in retried.events if event.span_id == span.id]
         assert sum(event.event == "model" for event in inside) == row["llm_calls"]
     said = [message.text for message in retried.messages]
-    assert f"Reflection: {rows[0]['reflection']}" in said
+    assert f"Reflection: {recorded[0]['reflection']}" in said
     assert any(text.startswith("Trial 2\n") for text in said)
 
 
 @pytest.mark.parametrize(("name", "limit"), [("limited", "token"), ("talkative", "message")])
 def test_limit_ends_the_sample_without_a_fault(small: dict[str, Any], name: str, limit: str) -> None:
-    ended = sample(small[name])
+    [ended] = small[name].samples
     assert (ended.limit.type, ended.error) == (limit, None)
-    assert ended.scores["solved"].value == "I"
-    assert ended.scores["solved"].metadata["trials"] == 0
+    assert (ended.scores["solved"].value, ended.scores["solved"].metadata["trials"]) == ("I", 0)
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("broken", "fell off the wall"), ("silent", "the model is gone"), ("empty", "reply is empty")],
+    [
+        ("broken", "fell off the wall"),
+        ("silent", "the model is gone"),
+        ("empty", "reply is empty"),
+        ("buggy", "ZeroDivisionError: division by zero"),
+    ],
 )
-def test_fault_is_an_error_rather_than_a_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
-    failed = sample(small[name])
-    assert words in failed.error.message
-    assert not failed.scores
-
-
-def test_bug_is_reported_as_the_original_error(small: dict[str, Any]) -> None:
-    failed = sample(small["buggy"])
-    assert "ZeroDivisionError: division by zero" in failed.error.traceback
+def test_fault_or_bug_is_an_error_rather_than_a_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
+    [failed] = small[name].samples
+    assert words in failed.error.message + failed.error.traceback
     assert "TaskError" not in failed.error.traceback
     assert not failed.scores
 
 
 def test_tool_calls_are_converted_in_both_directions(small: dict[str, Any]) -> None:
-    ended = sample(small["tools"])
+    [ended] = small["tools"].samples
     assert ended.scores["solved"].value == "C"
     (call,) = [event for event in ended.events if event.event == "model"]
     offered = {tool.name: tool for tool in call.tools}
@@ -197,11 +160,11 @@ def test_tool_calls_are_converted_in_both_directions(small: dict[str, Any]) -> N
 
 
 def test_reflector_is_a_model_role_and_generation_settings_apply(small: dict[str, Any]) -> None:
-    ended = sample(small["roles"])
+    [ended] = small["roles"].samples
     calls = [event for event in ended.events if event.event == "model"]
     assert [call.role for call in calls] == [None, None, "reflector", None]
     assert ended.role_usage["reflector"].total_tokens == 100
-    (first, second) = ended.store["SampleStore:rows"]
+    first, second = rows([ended])
     assert first["reflection"] == "Add three at once."
     # Both counts include all tokens, also those from the provider's prefix cache.
     assert first["input_tokens"] + second["input_tokens"] == 4 * 90
@@ -212,28 +175,21 @@ def test_reflector_is_a_model_role_and_generation_settings_apply(small: dict[str
 
 
 def test_ungradable_task_is_not_scored(small: dict[str, Any]) -> None:
-    log = small["doubtful"]
-    values = [each.scores["solved"].value for each in log.samples]
+    values = [each.scores["solved"].value for each in small["doubtful"].samples]
     assert math.isnan(values[0])
     assert values[1:] == ["C", "I"]
-    assert metrics(log)["accuracy"] == 0.5
-    assert metrics(log)["trial 1"] == 0.5
+    shown = metrics(small["doubtful"])
+    assert (shown["accuracy"], shown["trial 1"]) == (0.5, 0.5)
 
 
 def test_custom_agent_is_wrapped(small: dict[str, Any]) -> None:
-    ended = sample(small["own_agent"])
+    [ended] = small["own_agent"].samples
     assert ended.output.completion == "forty-two"
     assert ended.scores["includes"].value == "C"
     assert sum(event.event == "model" for event in ended.events) == 3
 
 
 def test_error_without_inspect_names_the_extra() -> None:
-    code = (
-        "import sys; sys.modules['inspect_ai'] = None\n"
-        "from langgraph_reflexion import EnvironmentUnavailable\n"
-        "try: import langgraph_reflexion.adapters.inspect\n"
-        "except EnvironmentUnavailable as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    hint = "the extra inspect (in the clone: pip install '.[inspect]')"
-    assert done.stdout.strip() == f"inspect-ai is missing; it comes with {hint}"
+    code = "import sys; sys.modules['inspect_ai'] = None; import langgraph_reflexion.adapters.inspect"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "EnvironmentUnavailable: inspect-ai is missing; it comes with the extra inspect" in done.stderr

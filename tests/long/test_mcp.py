@@ -36,10 +36,9 @@ def environment(servers, check=lambda task, answer: answer == "yes", **task):
 
 
 def graph_of(environment, replies, **options):
-    options = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
-    return create_reflexion(
-        ScriptedChatModel(replies=[f"Action: {each}" for each in replies]), environment, **options
-    )
+    model = ScriptedChatModel(replies=[f"Action: {each}" for each in replies])
+    given = {"strategy": "retry", "max_trials": 1, "options": ModelOptions(retries=Retries(attempts=1)), **options}
+    return create_reflexion(model, environment, **given)
 
 
 def played(environment, replies, **options):
@@ -67,26 +66,23 @@ def started(tmp_path, monkeypatch):
 
 
 @contextmanager
-def serving(port):
-    process = subprocess.Popen([sys.executable, SERVER, str(port)], stderr=subprocess.DEVNULL)
+def serving():
+    """Serve over HTTP, and yield the address."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        address = found.getsockname()
+    process = subprocess.Popen([sys.executable, SERVER, str(address[1])], stderr=subprocess.DEVNULL)
     try:
         while True:
             with socket.socket() as connection:
-                if connection.connect_ex(("127.0.0.1", port)) == 0:
+                if connection.connect_ex(address) == 0:
                     break
             assert process.poll() is None
             time.sleep(0.05)
-        yield process
+        yield f"http://127.0.0.1:{address[1]}/mcp"
     finally:
         process.kill()
         process.wait()
-
-
-@pytest.fixture
-def port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def test_each_trial_has_a_process_of_its_own_which_ends_with_it(started):
@@ -154,7 +150,6 @@ def test_a_process_that_dies_is_a_fault_with_its_last_words():
         ({"transport": "pigeon", "url": "x"}, ConfigurationError, "pigeon"),
         ({}, ConfigurationError, "url"),
     ],
-    ids=["command", "transport", "nothing"],
 )
 def test_a_connection_that_cannot_work(server, error, why):
     with pytest.raises(error, match=why):
@@ -167,7 +162,6 @@ def test_a_connection_that_cannot_work(server, error, why):
         ({"command": sys.executable, "args": ["-c", "raise SystemExit('no folder is given')"]}, "no folder is given"),
         ({"url": "http://127.0.0.1:9/mcp"}, "ConnectError"),
     ],
-    ids=["process", "url"],
 )
 def test_a_server_that_does_not_start_is_a_fault(server, why):
     final = played(environment({"n": server}), ["finish[yes]"])
@@ -176,9 +170,9 @@ def test_a_server_that_does_not_start_is_a_fault(server, why):
     assert why in final["fault"]
 
 
-def test_a_server_over_http_which_is_a_fault_when_it_dies(port):
-    notes = {"n": {"url": f"http://127.0.0.1:{port}/mcp"}}
-    with serving(port):
+def test_a_server_over_http_which_is_a_fault_when_it_dies():
+    with serving() as url:
+        notes = {"n": {"url": url}}
         final = played(environment(notes), ["write[a]", "count[]", "finish[yes]"])
         assert observations(final) == ["1 lines", '{\n  "lines": 1\n}', "The task is solved."]
         final = played(environment(notes), ["write[a]", "die[0]"])

@@ -20,7 +20,7 @@ USED = {"input_tokens": 5, "output_tokens": 1, "total_tokens": 6}
 
 UNREADABLE = {
     *("choices null", "choices missing", "message null", "message missing", "role missing", "another role"),
-    *("usage a list", "content a number", "content true", "content an object"),
+    *("usage a list", "content a number", "content an object"),
 }
 """Replies that OpenAI's client cannot read, so that nobody knows what they have cost."""
 

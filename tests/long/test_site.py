@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from tests.docs.pages import DOCS, PAGES, ROOT
 
 ZENSICAL = shutil.which("zensical", path=str(Path(sys.executable).parent))
 pytestmark = pytest.mark.skipif(ZENSICAL is None, reason="needs the dependency group docs")
-needs_chromium = pytest.mark.needs("Chromium")
 
 VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/graph/", "reference/command-line/")
 
@@ -37,11 +35,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -57,12 +52,12 @@ def read(site: Path, page: str) -> str:
     return (site / html_of(f"docs/{page}")).read_text(encoding="utf-8")
 
 
-def test_every_page_is_in_the_site_and_its_navigation(site: Path) -> None:
+def test_site_and_its_navigation_have_every_page_and_no_other(site: Path) -> None:
     listed = re.findall(r"^ *- [^#\n]*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    for page in PAGES:
-        if page.path.is_relative_to(DOCS):
-            assert (site / html_of(page.name)).exists(), page.name
-            assert page.path.relative_to(DOCS).as_posix() in listed, f"{page.name} is not in the nav of mkdocs.yml"
+    pages = {page.path.relative_to(DOCS).as_posix() for page in PAGES if page.path.is_relative_to(DOCS)}
+    assert pages <= set(listed), "a page is not in the nav of mkdocs.yml"
+    html = {html_of(f"docs/{page}") for page in pages} | {"404.html"}
+    assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == html
 
 
 def test_pages_load_no_external_resources(site: Path) -> None:
@@ -82,12 +77,7 @@ def test_reference_is_built_from_docstrings(site: Path) -> None:
     assert ":::" not in text
 
 
-def test_site_has_no_other_pages(site: Path) -> None:
-    pages = {html_of(page.name) for page in PAGES if page.path.is_relative_to(DOCS)}
-    assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == pages | {"404.html"}
-
-
-@needs_chromium
+@pytest.mark.needs("Chromium")
 def test_pages_work_offline_fit_the_screen_and_are_searchable(address: str) -> None:
     from playwright.sync_api import sync_playwright
 

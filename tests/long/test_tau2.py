@@ -1,11 +1,9 @@
 """tau2-bench's mock domain, with an agent and a user that are rules, not language models."""
 
 import json
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -57,34 +55,20 @@ def agent(messages: list[BaseMessage]) -> str:
 
 
 class Office:
-    """The servers of the agent's model and the user's, and commands in processes of their own.
-
-    Attributes:
-        agent_fault: The fault of the agent's model, by request.
-        user_fault: The same of the user's.
-    """
+    """The servers of the agent's model and the user's, and commands in processes of their own."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.agent_fault: Any = lambda request: None
         self.user_fault: Any = lambda request: None
-        self.agent = ModelServer(ScriptedChatModel(replies=agent), faults=lambda request: self.agent_fault(request))
+        self.agent = ModelServer(ScriptedChatModel(replies=agent))
         self.user = ModelServer(ScriptedChatModel(replies=user), faults=lambda request: self.user_fault(request))
 
-    def start(self, *args: str) -> Popen[str]:
+    def run(self, status: int, *args: str) -> None:
         # LiteLLM would load its list of prices from the network.
         known = {"OPENAI_API_BASE": self.user.url, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LOGURU_LEVEL": "CRITICAL"}
-        return start(self.home, *args, key="any", environment=known)
-
-    def call(self, *args: str) -> tuple[int, str]:
-        process = self.start(*args)
+        process = start(self.home, *args, key="any", environment=known)
         said = "".join(process.communicate(timeout=240))
-        return process.returncode, said
-
-    def one_trial(self) -> list[str]:
-        options = ["--option", "domain=mock", "--option", "user_model=openai/rules"]
-        model = ["--model", "openai:rules", "--base-url", self.agent.url]
-        return ["run", TAU2, *options, *model, "--limit", "1", "--max-trials", "1", "--out", "run"]
+        assert process.returncode == status, said
 
     def rows(self, folder: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.home / folder / "trials.jsonl").read_text().splitlines()]
@@ -104,8 +88,7 @@ def office(tmp_path: Path) -> Iterator[Office]:
 @with_tau2
 def test_reflexion_solves_what_retry_does_not(office):
     (office.home / "mock.toml").write_text(EXPERIMENT.format(url=office.agent.url, environment=TAU2))
-    status, said = office.call("experiment", "mock.toml")
-    assert status == 0, said
+    office.run(0, "experiment", "mock.toml")
     folders = [f"runs/mock/mock-{strategy}-openai-rules-s0" for strategy in ("retry", "reflexion")]
     retry, reflexion = (
         {(row["task_id"], row["trial"]) for row in office.rows(each) if row["success"]} for each in folders
@@ -118,29 +101,10 @@ def test_reflexion_solves_what_retry_does_not(office):
 
 
 @with_tau2
-def test_run_that_was_killed_is_resumed(office):
-    office.agent_fault = lambda request: "hang" if len(office.agent.requests) == 2 else None
-    process = office.start(*office.one_trial())
-    while len(office.agent.requests) < 2:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    process.kill()
-    process.communicate()
-    status, said = office.call("resume", "run")
-    assert status == 0, said
-    (row,) = office.rows("run")
-    assert (row["stop_reason"], row["actions"]) == ("terminated", 2)
-    assert ["starts over" in note for note in row["notes"]] == [True]
-
-
-@with_tau2
 def test_failing_user_is_a_fault(office):
-    def fault(request: ModelRequest) -> str | None:
-        return "500" if len(request.body["messages"]) > 2 else None
-
-    office.user_fault = fault
-    status, said = office.call(*office.one_trial())
-    assert status == 1, said
+    office.user_fault = lambda request: "500" if len(request.body["messages"]) > 2 else None
+    options = ["--option", "domain=mock", "--option", "user_model=openai/rules", "--limit", "1", "--max-trials", "1"]
+    office.run(1, "run", TAU2, *options, "--model", "openai:rules", "--base-url", office.agent.url, "--out", "run")
     (row,) = office.rows("run")
     assert (row["success"], row["stop_reason"]) == (None, "fault")
     assert "The server failed" in row["fault"]

@@ -15,37 +15,30 @@ its own, and lists commands with what the reference engine answered:
       { do = "look", see = "...", new = [...], gone = [...], won = true },
     ]
 
-`new` and `gone` are changes of the admissible commands, `won` stands where it changed. To add a case, write
-it with nothing but `do` in its steps and have the rest filled in by the reference engine:
-
-    python -m tests.support.alfworld tests/unit/alfworld/cases/places.toml
+`new` and `gone` are changes of the admissible commands, `won` is given where it changed. For a new case,
+`play(TextWorldEngine(case.file(), workers), case.commands)` yields what the reference engine shows.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.pddl import Problem
 from langgraph_reflexion.envs.alfworld.releases import Release
-from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, installed_texts
+from langgraph_reflexion.envs.alfworld.textworld import installed_texts
 from langgraph_reflexion.envs.alfworld.world import World
 
-OLD = [
-    (
-        '"move {o} to {r}";\n    feedback :: "#PutObject.',
-        '"put {o} in/on {r}";\n    feedback :: "#PutObject.',
-    ),
-    ("You move the {o.name} to the {r.name}.", "You put the {o.name} in/on the {r.name}."),
-    ("You arrive at {r.name}.", "You arrive at {lend.name}."),
-]
+OLD = {
+    '"move {o} to {r}"': '"put {o} in/on {r}"',
+    "You move the {o.name} to the {r.name}.": "You put the {o.name} in/on the {r.name}.",
+    "You arrive at {r.name}.": "You arrive at {lend.name}.",
+}
 """How the grammar of today becomes the one of json_2.1.1."""
 
 
@@ -69,9 +62,7 @@ class Case:
     """Whether it is worded as before ALFWorld 0.4."""
     commands: tuple[str, ...] = ()
     seen: tuple[Seen, ...] = ()
-    """At the start, and after each command; empty where it is not recorded yet."""
-    source: dict[str, Any] = field(default_factory=dict, compare=False)
-    """The table that it was read from."""
+    """At the start, and after each command."""
 
     def world(self) -> World:
         """The world that the native engine plays, which for the old wording needs no file of that time."""
@@ -94,7 +85,7 @@ def before_0_4(domain: str, grammar: str) -> tuple[str, str]:
     """The domain and grammar of json_2.1.1, made from today's."""
     # The old domain has no `help`; it is the last action of today's.
     domain, grammar = domain[: domain.index("(:action help")] + ")\n", grammar[: grammar.index("action help")]
-    for new, was in OLD:
+    for new, was in OLD.items():
         grammar = grammar.replace(new, was)
     return domain, grammar
 
@@ -120,8 +111,7 @@ def _cases(content: dict[str, Any], file: Path) -> Iterator[Case]:
             ),
             old=table.get("old", False),
             commands=tuple(step["do"] for step in table["steps"]),
-            seen=tuple(_seen(table)) if "opening" in table else (),
-            source=table,
+            seen=tuple(_seen(table)),
         )
 
 
@@ -159,66 +149,3 @@ def play(engine: Engine, commands: Sequence[str]) -> Iterator[Seen]:
     for command in commands:
         text = engine.step(command)
         yield Seen(text, tuple(engine.admissible()), engine.won)
-
-
-def record(case: Case, workers: Workers) -> str:
-    """A case as TOML, with what the reference engine does.
-
-    Args:
-        case: What is played.
-        workers: Where the reference engine runs.
-    """
-    engine = TextWorldEngine(case.file(), workers)
-    try:
-        seen = list(play(engine, case.commands))
-    finally:
-        engine.close()
-    lines = ["[[case]]"]
-    for key, value in case.source.items():
-        if key not in ("opening", "can", "won", "steps"):
-            lines.append(f"{key} = {_value(value)}")
-    lines.append(f"opening = {_value(seen[0].text)}")
-    lines.append(f"can = {_value(list(seen[0].admissible))}")
-    if seen[0].won:
-        lines.append("won = true")
-    lines.append("steps = [")
-    for command, (before, after) in zip(case.commands, pairwise(seen), strict=True):
-        step: dict[str, Any] = {"do": command, "see": after.text}
-        if new := sorted({*after.admissible} - {*before.admissible}):
-            step["new"] = new
-        if gone := sorted({*before.admissible} - {*after.admissible}):
-            step["gone"] = gone
-        if after.won != before.won:
-            step["won"] = after.won
-        lines.append("  { " + ", ".join(f"{key} = {_value(value)}" for key, value in step.items()) + " },")
-    return "\n".join([*lines, "]", ""])
-
-
-def _value(value: Any) -> str:
-    """A string, a truth value or a list as TOML, which for these is JSON."""
-    if isinstance(value, str) and "(define" in value:
-        return f"'''\n{value}'''"
-    return json.dumps(value)
-
-
-def main(paths: Sequence[str]) -> int:
-    """Record the cases of files anew on the reference engine.
-
-    Args:
-        paths: The files; each is written over.
-    """
-    workers = Workers()
-    try:
-        for path in map(Path, paths):
-            text = path.read_text("utf-8")
-            head = text[: text.index("[[case]]")]
-            cases = [record(case, workers) for case in read_cases(path)]
-            path.write_text(head + "\n".join(cases), "utf-8")
-            print(f"{path}: {len(cases)} cases")
-    finally:
-        workers.close()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

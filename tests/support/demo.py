@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 
 from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.demo import DemoChatModel
@@ -32,16 +32,15 @@ def curve_of(finals, trials):
     ]
 
 
-class Between(DemoChatModel):
-    """The demo model with changed prompts and replies."""
+class Changed(DemoChatModel):
+    """The demo model with changed prompts for steps that have reflections."""
 
-    hears: Callable[[list[Any]], list[Any]]
-    says: Callable[[AIMessage], AIMessage] = lambda reply: reply
+    change: Callable[[list[Any]], list[Any]]
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        result = super()._generate(self.hears(messages), stop, run_manager, **kwargs)
-        result.generations[0].message = self.says(result.generations[0].message)
-        return result
+        if asks_for(messages) == "act" and reflections_in(messages):
+            messages = self.change(messages)
+        return super()._generate(messages, stop, run_manager, **kwargs)
 
 
 _REFLECTIONS = re.compile(r"^What you wrote down after.*?\n\n", re.DOTALL | re.MULTILINE)
@@ -72,12 +71,10 @@ def forgetful():
     removed = []
 
     def forget(messages):
-        if asks_for(messages) != "act" or not reflections_in(messages):
-            return messages
         removed.append(reflections_in(messages))
         return with_reflections(messages, "")
 
-    return Between(hears=forget), removed
+    return Changed(change=forget), removed
 
 
 def confused(task_in):
@@ -86,12 +83,10 @@ def confused(task_in):
     swapped = []
 
     def swap(messages):
-        if asks_for(messages) != "act" or not reflections_in(messages):
-            return messages
         task = task_in(messages[task_at(messages)].text)
         known[task] = reflections_in(messages)
         others = sorted(other for other in known if other != task)
         swapped.append(known[others[len(task) % len(others)]] if others else "")
         return with_reflections(messages, swapped[-1])
 
-    return Between(hears=swap), swapped
+    return Changed(change=swap), swapped

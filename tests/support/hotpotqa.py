@@ -2,32 +2,10 @@
 supports twice, titles in brackets, accents, sentences with and without a blank before them.
 """
 
-BIRCH = ["Birch (tree)", ["The birch is a tree.", " It was first felled in Ålmö.", " Its bark is white."]]
-ALMO = ["Ålmö", ["Ålmö is a village.", " The river Ket runs through it.", " It has 12 houses."]]
-KET = ["Ket", ["The Ket is a river of 40 km.", "It freezes."]]
-WILLOW = ["Willow", ["The willow is another tree.", " It likes water."]]
-WILLOW_FILM = ["Willow (film)", ["Willow is a film about a birch."]]
+import json
+from pathlib import Path
 
-OFFICIAL = [
-    {
-        "_id": "a1",
-        "question": "Which river runs through the village where the birch was first felled?",
-        "answer": "Ket",
-        "type": "bridge",
-        "level": "hard",
-        "supporting_facts": [["Birch (tree)", 1], ["Ålmö", 0], ["Ålmö", 1]],
-        "context": [WILLOW, BIRCH, WILLOW_FILM, ALMO],
-    },
-    {
-        "_id": "b2",
-        "question": "Are the birch and the willow both trees?",
-        "answer": "yes",
-        "type": "comparison",
-        "level": "easy",
-        "supporting_facts": [["Birch (tree)", 0], ["Willow", 0]],
-        "context": [BIRCH, WILLOW, KET],
-    },
-]
+OFFICIAL = json.loads(Path(__file__).with_name("hotpotqa.json").read_text(encoding="utf-8"))
 
 
 def as_on_the_hub(entry):

@@ -85,23 +85,20 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
     def _query(self, asked: Mapping[str, str]) -> dict[str, Any]:
         query: dict[str, Any] = {}
         if "pageids" in asked:
-            title = next(
-                (t for t in [*self.pages, *self.disambiguations] if str(self._id(t)) == asked["pageids"]), ""
-            )
+            every = [*self.pages, *self.disambiguations]
+            title = next((each for each in every if str(self._id(each)) == asked["pageids"]), "")
         else:
             title = self._normalized(asked["titles"], query)
         if re.match(r"[a-z]{2}:", title):
             return {"interwiki": [{"title": title, "iw": title[:2]}]}
         if "redirects" in asked and title in self.redirects:
-            query["redirects"] = []
+            steps: list[dict[str, str]] = []
             # At most once for each redirect, since they may form a circle.
-            for _ in range(len(self.redirects)):
-                if title not in self.redirects:
-                    break
-                query["redirects"].append({"from": title, "to": self.redirects[title]})
+            while title in self.redirects and len(steps) < len(self.redirects):
+                steps.append({"from": title, "to": self.redirects[title]})
                 title = self.redirects[title]
-        query["pages"] = self._page(title, asked)
-        return query
+            query["redirects"] = steps
+        return query | {"pages": self._page(title, asked)}
 
     def _normalized(self, title: str, query: dict[str, Any]) -> str:
         proper = " ".join(title.replace("_", " ").split())

@@ -1,26 +1,27 @@
-"""The wall time of a run beside those of a plain LangGraph graph and of a bare loop, over LangChain's `ChatOpenAI`.
+"""What a run costs: its wall time beside that of a plain LangGraph graph, and the CPU time of a task without a model.
 
-    python -m tests.support.throughput [--at-once 16 --at-once 64]
+    python -m tests.support.throughput
 
-A run has four times as many tasks as are in flight, one trial of 20 steps each, and its checkpoints in SQLite. The
-plain graph has two nodes, a list of messages and LangGraph's own saver for SQLite, and records nothing. The bare loop
-sends as many requests, and has neither graph nor checkpoint. The model is a server on loopback, in a process of its
-own, that answers after half a second. Compare the ratios of one run: machines differ.
+For the wall time, a run has four times as many tasks as are in flight, one trial of 20 steps each, and checkpoints
+in SQLite. The plain graph has two nodes, a list of messages and LangGraph's own saver for SQLite, and records
+nothing. The model is a server on loopback, in a process of its own, that answers after half a second. For the CPU
+time, 1,000 tasks are answered at once by a function, and by a graph of one node. Compare the ratios of one run:
+machines differ.
 """
 
-import argparse
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -33,7 +34,7 @@ from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.settings import RunSettings
 
-STEPS, SECONDS = 20, 0.5
+STEPS, SECONDS, TASKS = 20, 0.5, 1000
 TEXT = "You see a shelf, and on the shelf a cup, a plate and a candle. " * 8
 REPLY = f"Thought: {TEXT}\nAction: walk 1"
 
@@ -64,6 +65,17 @@ class Hall(Environment):
 
     def start(self, task: Task) -> Walk:
         return Walk()
+
+
+def _answer(state: MessagesState) -> dict[str, Any]:
+    return {"messages": [AIMessage("Paris")]}
+
+
+async def function(task: str) -> str:
+    return "Paris"
+
+
+graph = StateGraph(MessagesState).add_node("answer", _answer).set_entry_point("answer").compile()
 
 
 def serve(port: Connection) -> None:
@@ -97,109 +109,85 @@ def serve(port: Connection) -> None:
     asyncio.run(main())
 
 
-def recorded_run(url: str, tasks: int, at_once: int) -> float:
-    """Return the seconds of a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        settings = RunSettings(
-            environment="tests.support.throughput:Hall",
-            model="openai:m",
-            base_url=url,
-            limit=tasks,
-            max_trials=1,
-            strategy="retry",
-            concurrency=at_once,
-        )
-        began = time.perf_counter()
-        run(settings, Path(folder) / "run")
-        seconds = time.perf_counter() - began
-        assert [row["stop_reason"] for row in read_run(Path(folder) / "run").trials] == ["terminated"] * tasks
-    return seconds
+def recorded_run(url: str, tasks: int, at_once: int) -> None:
+    """Walk in a run."""
+    environment, model = "tests.support.throughput:Hall", {"model": "openai:m", "base_url": url}
+    settings = RunSettings(environment=environment, limit=tasks, max_trials=1, strategy="retry", **model)
+    run(settings.model_copy(update={"concurrency": at_once}), "run")
+    assert [row["stop_reason"] for row in read_run(Path("run")).trials] == ["terminated"] * tasks
 
 
-def plain_graph(url: str, tasks: int, at_once: int) -> float:
-    """Return the seconds of a graph of two nodes over a list of messages."""
+def plain_graph(url: str, tasks: int, at_once: int) -> None:
+    """Walk in a graph of two nodes over a list of messages."""
 
-    async def walks(client: ChatOpenAI, folder: str) -> None:
-        async def act(state: MessagesState) -> dict[str, list[AIMessage]]:
-            return {"messages": [await client.ainvoke(state["messages"])]}
+    async def walks() -> None:
+        # A client of its own: the default one is shared by all event loops of a process.
+        async with DefaultAsyncHttpxClient() as http, AsyncSqliteSaver.from_conn_string("plain.db") as saver:
+            client = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http)
 
-        def observe(state: MessagesState) -> dict[str, list[HumanMessage]]:
-            return {"messages": [HumanMessage(TEXT)]}
+            async def act(state: MessagesState) -> dict[str, list[AIMessage]]:
+                return {"messages": [await client.ainvoke(state["messages"])]}
 
-        def following(state: MessagesState) -> str:
-            return "act" if len(state["messages"]) < 2 + 2 * STEPS else END
+            def observe(state: MessagesState) -> dict[str, list[HumanMessage]]:
+                return {"messages": [HumanMessage(TEXT)]}
 
-        builder = StateGraph(MessagesState).add_node("act", act).add_node("observe", observe)
-        builder.add_edge(START, "act").add_edge("act", "observe").add_conditional_edges("observe", following)
-        async with AsyncSqliteSaver.from_conn_string(f"{folder}/checkpoints.db") as saver:
-            graph = builder.compile(checkpointer=saver)
+            def following(state: MessagesState) -> str:
+                return "act" if len(state["messages"]) < 2 + 2 * STEPS else END
+
+            builder = StateGraph(MessagesState).add_node("act", act).add_node("observe", observe)
+            builder.add_edge(START, "act").add_edge("act", "observe").add_conditional_edges("observe", following)
+            compiled = builder.compile(checkpointer=saver)
 
             async def walk(number: int) -> None:
                 config = RunnableConfig(configurable={"thread_id": str(number)}, recursion_limit=100)
-                await graph.ainvoke({"messages": [SystemMessage(TEXT), HumanMessage(TEXT)]}, config)
+                await compiled.ainvoke({"messages": [SystemMessage(TEXT), HumanMessage(TEXT)]}, config)
 
-            await in_flight(walk, tasks, at_once)
+            await in_flight(walk, range(tasks), at_once)
 
-    with tempfile.TemporaryDirectory() as folder:
-        return timed(url, lambda client: walks(client, folder))
-
-
-def bare_loop(url: str, tasks: int, at_once: int) -> float:
-    """Return the seconds of a loop that only calls the model."""
-
-    async def walks(client: ChatOpenAI) -> None:
-        async def walk(number: int) -> None:
-            messages: list[BaseMessage] = [SystemMessage(TEXT), HumanMessage(TEXT)]
-            for _ in range(STEPS):
-                await client.ainvoke(messages)
-                messages.extend([AIMessage(REPLY), HumanMessage(TEXT)])
-
-        await in_flight(walk, tasks, at_once)
-
-    return timed(url, walks)
+    asyncio.run(walks())
 
 
-async def in_flight(walk: Callable[[int], Awaitable[None]], tasks: int, at_once: int) -> None:
-    """Walk every task, `at_once` at a time."""
+async def in_flight(call: Callable[[Any], Any], tasks: Sequence[Any], at_once: int = 64) -> None:
+    """Call a function for every task, `at_once` at a time."""
     slots = asyncio.Semaphore(at_once)
 
-    async def task(number: int) -> None:
+    async def one(task: Any) -> None:
         async with slots:
-            await walk(number)
+            await call(task)
 
-    await asyncio.gather(*(task(number) for number in range(tasks)))
+    await asyncio.gather(*map(one, tasks))
 
 
-def timed(url: str, walks: Callable[[ChatOpenAI], Awaitable[None]]) -> float:
-    """Return the seconds of all walks."""
-
-    async def connected() -> None:
-        # A client of its own: the default one is shared by all event loops of a process.
-        async with DefaultAsyncHttpxClient() as http:
-            await walks(ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http))
-
-    began = time.perf_counter()
-    asyncio.run(connected())
-    return time.perf_counter() - began
+def cost(clock: Callable[[], float], work: Callable[..., Any], *given: Any) -> float:
+    """Return the seconds of a clock for a piece of work, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as home, contextlib.chdir(home):
+        lines = [json.dumps({"task": f"The capital of France, the {n}th?", "answer": "Paris"}) for n in range(TASKS)]
+        Path("tasks.jsonl").write_text("\n".join(lines))
+        began = clock()
+        work(*given)
+        return clock() - began
 
 
 def main() -> None:
-    """Measure all three in turns, and print two lines for each number of tasks at once."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--at-once", type=int, action="append")
-    options = parser.parse_args()
+    """Print the wall times as multiples of the waits for the model, and the CPU times per task."""
     os.environ |= {"LANGSMITH_TRACING": "false", "OPENAI_API_KEY": "none"}
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
     server.start()
     url = f"http://127.0.0.1:{here.recv()}/v1"
-    for at_once in options.at_once or [16, 64]:
-        ideal = STEPS * SECONDS * 4
-        ways = (recorded_run, plain_graph, bare_loop)
-        run_, graph, bare = (way(url, 4 * at_once, at_once) / ideal for way in ways)
-        print(f"{at_once} at once, in waits for the model: run {run_:.3f}, plain graph {graph:.3f}, bare {bare:.3f};")
-        print(f"    run beside plain graph {run_ / graph:.2f}, run beside bare loop {run_ / bare:.2f}")
+    for at_once in (16, 64):
+        ways = (cost(time.perf_counter, way, url, 4 * at_once, at_once) for way in (recorded_run, plain_graph))
+        run_, plain = (seconds / (STEPS * SECONDS * 4) for seconds in ways)
+        print(f"{at_once} at once: run {run_:.2f}, plain graph {plain:.2f}, ratio {run_ / plain:.2f}")
     server.terminate()
+    calls = {"function": function, "graph": lambda task: graph.ainvoke({"messages": [("user", task)]})}
+    for name, call in calls.items():
+        environment = {"environment": f"tests.support.throughput:{name}", "options": {"tasks": "tasks.jsonl"}}
+        settings = RunSettings(**environment, evaluator="exact", strategy="retry", concurrency=64)
+        cost(time.process_time, run, settings.model_copy(update={"limit": 1}), "run")  # loads what a run imports
+        in_run = cost(time.process_time, run, settings, "run") / TASKS
+        alone = cost(time.process_time, lambda call=call: asyncio.run(in_flight(call, ["Paris?"] * TASKS))) / TASKS
+        print(f"{name}: {in_run * 1000:.2f} ms of CPU per task in a run, {alone * 1000:.2f} ms alone")
 
 
 if __name__ == "__main__":

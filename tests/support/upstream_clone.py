@@ -1,6 +1,7 @@
 """Invented logs in the original's formats, with given curves."""
 
 import json
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -128,9 +129,9 @@ def write_problems(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
-def simple(name: str, solved: int, total: int) -> list[dict[str, Any]]:
+def simple(name: str, solved: int, total: int, reflections: int | None = None) -> list[dict[str, Any]]:
     """Return rows without self-written tests; `{}` in the name is the problem's number."""
-    return [problem(name.format(each), each < solved) for each in range(total)]
+    return [problem(name.format(each), each < solved, reflections) for each in range(total)]
 
 
 def with_tests(name: str, passed: tuple[int, int], failed: tuple[int, int], most: int) -> list[dict[str, Any]]:
@@ -140,72 +141,22 @@ def with_tests(name: str, passed: tuple[int, int], failed: tuple[int, int], most
     return [problem(name.format(each), *row) for each, row in enumerate(rows)]
 
 
-HUMANEVAL, MBPP, LEET = "HumanEval/{}", "mbpp_{}_sum", "sum-of-{}"
-HARD = "HumanEval_{}_sum"
+HUMANEVAL, MBPP = "HumanEval/{}", "mbpp_{}_sum"
+LOGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def write_clone(clone: Path) -> Path:
     """Write a clone with logs at the original's paths, and with their counts."""
-    alfworld, webshop = clone / "alfworld_runs" / "root", clone / "webshop_runs"
-    write_env_results(alfworld / "base_run_logs", [84, 94, 97, 98, 100, 101, 101], 134, reflects=False)
-    curve = [84, 103, 111, 113, 117, 118, 123, 126, 128, 129, 130, 130, 131, 133, 134]
-    write_env_results(alfworld / "reflexion_run_logs", curve, 134)
-    write_env_results(webshop / "base_run_logs_1", [31], 100)
-    write_env_results(webshop / "base_run_logs_2", [33, 34, 34, 34], 100)
-    write_env_results(webshop / "reflexion_run_logs_1", [33, 33, 34, 35], 100)
-    write_env_results(webshop / "reflexion_run_logs_2", [33, 35, 35, 35], 100)
-    hotpotqa = clone / "hotpotqa_runs" / "root"
-    react_base, react_log = hotpotqa / "ReAct/base", hotpotqa / "ReAct/reflexion"
-    write_hotpotqa(react_base / "100_questions_5_trials.txt", [34] * 5)
-    curve = [32, 42, 48, 50, 51, 53, 53]
-    write_hotpotqa(react_log / "100_questions_5_trials.txt", curve[:5], reflects=True)
-    write_hotpotqa(react_log / "100_questions_7_trials.txt", curve, reflects=True)
-    write_hotpotqa(react_log / "100_questions_trials_6_to_7.txt", curve[5:], reflects=True, first=6)
-    gt, cot_only = hotpotqa / "CoT/context", hotpotqa / "CoT/no_context"
-    five, six, eight = (f"100_questions_{trials}_trials.txt" for trials in (5, 6, 8))
-    write_hotpotqa(gt / "reflexion" / eight, [61, 69, 69, 70, 72, 74, 75, 75], agent="cot-gt", reflects=True)
-    write_hotpotqa(gt / "last_trial" / eight, [62, 66, 66, 66, 66], agent="cot-gt")
-    write_hotpotqa(gt / "last_trial_and_reflexion" / five, [63, 70, 72, 74, 74], agent="cot-gt")
-    write_hotpotqa(cot_only / "base" / five, [32, 33, 33, 33, 33], agent="cot")
-    write_hotpotqa(cot_only / "last_trial" / six, [32, 34, 35, 36, 37, 38], agent="cot")
-    write_hotpotqa(cot_only / "last_trial_and_reflexion" / five, [31, 33, 34, 35, 35, 35], agent="cot")
-    write_hotpotqa(cot_only / "reflexion" / five, [32, 37, 40, 40, 40], agent="cot", reflects=True)
-    for path, rows in problems().items():
-        write_problems(clone / "programming_runs" / "root" / path, rows)
+    for path, log in LOGS["env_results"].items():
+        write_env_results(clone / path, **log)
+    for path, log in LOGS["hotpotqa"].items():
+        write_hotpotqa(clone / path, **log)
+    for kind, rows in {"simple": simple, "with_tests": with_tests}.items():
+        for path, log in LOGS[kind].items():
+            write_problems(clone / path, rows(**log))
     return clone
 
 
 def known(clone: Path) -> dict[str, Original]:
     """Return what `originals.toml` lists, by the digests of an invented clone's logs at the same paths."""
     return {digest(clone / run["path"]): run for run in originals().values() if (clone / run["path"]).exists()}
-
-
-def problems() -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a clone's programming logs, by path."""
-    hard, leet = "humaneval-rs-hardest50.", "leetcode-hard-py-40-uncontaminated_tests."
-    five, one = "5_gpt-4_pass_at_k_1", "1_gpt-4_pass_at_k_1"
-    visible = "reflexion_leetcode_python3_gpt4_react_constraints_visible"
-    return {
-        "reflexion_humaneval_py_pass_at_1/reflexion_humaneval_py_pass_at_1.jsonl": with_tests(
-            HUMANEVAL, (142, 144), (8, 20), 9
-        ),
-        f"simple_test_run/simple_{one}.jsonl": simple(HUMANEVAL, 134, 164),
-        "simple_test_run/simple_1_gpt-3.5-turbo_pass_at_k_1.jsonl": simple(HUMANEVAL, 42, 164),
-        "simple_test_run/simple_1_text-davinci-003_pass_at_k_1.jsonl": simple(HUMANEVAL, 96, 164),
-        f"reflexion_mbpp_py/mbpp-py._reflexion_{five}_py.jsonl": with_tests(MBPP, (242, 289), (64, 108), 4),
-        f"simple_mbpp_py/mbpp-py._simple_{one}_py.jsonl": simple(MBPP, 318, 397),
-        f"reflexion_mbpp_rs/mbpp-rs._reflexion_{five}_rs.jsonl": with_tests(MBPP, (221, 262), (47, 92), 4),
-        f"simple_mbpp_rs/mbpp-rs._simple_{one}_rs.jsonl": simple(MBPP, 252, 354),
-        f"reflexion_humaneval_rs_hard50/humaneval-rs._reflexion_{five}_rs.jsonl": with_tests(
-            HARD, (27, 31), (7, 19), 4
-        ),
-        f"simple_humaneval_rs_hard50/humaneval-rs._simple_{one}_rs.jsonl": simple(HARD, 30, 50),
-        f"immediate_reflexion_humaneval_rs_hardest50/{hard}_immediate-reflexion_{five}_rs.jsonl": [
-            problem(HARD.format(each), each < 26, 4) for each in range(50)
-        ],
-        f"immediate_refinement_humaneval_rs_hardest50/{hard}_immediate-refinement_{five}_rs.jsonl": [
-            problem(HARD.format(each), each < 30, 0) for each in range(50)
-        ],
-        f"{visible}/{leet}_reflexion_{five}_py.jsonl": with_tests(LEET, (5, 16), (1, 24), 4),
-        f"simple_leetcode_python3_gpt4_visible/{leet}_simple_{one}_py.jsonl": simple(LEET, 4, 40),
-    }

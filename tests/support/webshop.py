@@ -8,52 +8,23 @@ from langgraph_reflexion.envs.webshop.catalogue import generate
 CATALOGUE = generate(0)
 
 
-def product(asin, name, pricing="$10.99", options=None, **other):
-    return {
-        "asin": asin,
-        "name": name,
-        "category": "beauty",
-        "query": "deodorant for men",
-        "product_category": "Beauty \u203a Care \u203a Deodorant",
-        "full_description": f"This is {name}.",
-        "small_description": ["It lasts.", "It is mild."],
-        "pricing": pricing,
-        "customization_options": options or "",
-        "images": ["https://images.example/1.jpg"],
-        "brand": "None of ours",
-        **other,
-    }
-
-
 def values(*texts):
     return [{"value": text, "image": None, "price_string": ""} for text in texts]
 
 
-STICK = product(
-    "B000000001",
-    "Calm Meadow Stick Deodorant",
-    options={
-        "Scent": values("Bright Citrus", "Rose/Mint"),
-        "Size": values("3 Ounce (Pack of 1)"),
-        "Gift": None,
-    },
-    full_description="A deodorant.",
-)
-SPRAY = product("B000000002", "Calm Meadow Spray", "$8.50$12.00", {"Scent": values("Pine's Best", "Unscented")})
-CREAM = product(
-    "B000000003", "Plain Hand Cream", "$1,299.00", query=" Hand Cream ", product_category="Beauty \u203a Hands"
-)
-LAMP = product(
-    "B000000004",
-    "Brass Desk Lamp",
-    "",
-    {"Cord/Plug": values("two pin", "three pin"), "Plug": values("three pin")},
-    query="desk lamp",
-    product_category="Home \u203a Lamps \u203a Desk Lamps",
-    small_description="A lamp of brass.",
-)
-SALVE = product("B000000005", "Calm Meadow Salve", small_description=[], full_description=None)
+def product(asin, name, pricing="$10.99", options=None, **other):
+    """Return a product in the official form; its options are texts."""
+    about = {"category": "beauty", "query": "deodorant for men", "brand": "None of ours", "pricing": pricing}
+    about |= {"product_category": "Beauty \u203a Care \u203a Deodorant"}
+    about |= {"full_description": f"This is {name}.", "small_description": ["It lasts.", "It is mild."]}
+    chosen = {group: texts and values(*texts) for group, texts in (options or {}).items()} or ""
+    about |= {"customization_options": chosen, "images": ["https://images.example/1.jpg"]}
+    return {"asin": asin, "name": name, **about, **other}
 
+
+_DATA = json.loads(Path(__file__).with_name("webshop.json").read_text(encoding="utf-8"))
+ATTRIBUTES, GOALS = _DATA["attributes"], _DATA["goals"]
+STICK, SPRAY, CREAM, LAMP, SALVE = (product(**given) for given in _DATA["products"].values())
 PRODUCTS = [
     product("nan", "Nothing"),
     STICK,
@@ -64,37 +35,6 @@ PRODUCTS = [
     LAMP,
     SALVE,
 ]
-ATTRIBUTES = {
-    STICK["asin"]: {"attributes": ["long lasting", "paraben free"], "instruction": None},
-    SPRAY["asin"]: {"attributes": ["alcohol free"]},
-    LAMP["asin"]: {"instruction": None},
-}
-GOALS = {
-    LAMP["asin"]: [
-        {"asin": LAMP["asin"], "instruction": "Find a lamp of brass.", "instruction_attributes": ["brass"]}
-        | {"instruction_options": ["three pin"]}
-    ],
-    STICK["asin"]: [
-        {
-            "asin": STICK["asin"],
-            "instruction": "I want a deodorant that lasts and smells of citrus.",
-            "instruction_attributes": ["long lasting"],
-            "instruction_options": ["bright citrus"],
-        },
-        {"asin": STICK["asin"], "instruction": "Skipped.", "instruction_attributes": [], "instruction_options": []},
-        {
-            "asin": STICK["asin"],
-            "instruction": "I want a deodorant without parabens...",
-            "instruction_attributes": ["paraben free"],
-            "instruction_options": [],
-        },
-    ],
-    CREAM["asin"]: [
-        {"asin": CREAM["asin"], "instruction": "Find a cream.", "instruction_attributes": ["plain"]}
-        | {"instruction_options": []}
-    ],
-    "B0NOTTHERE": [{"asin": "B0NOTTHERE", "instruction": "?", "instruction_attributes": ["x"]}],
-}
 
 
 def write(folder: Path, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, size="_1000") -> Path:

@@ -6,12 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
 
 from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion import demo as package
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.demo.programming.task import read_exercise
 from langgraph_reflexion.envs.programming.environment import Programming
 from tests.support.demo import forgetful
 
@@ -91,14 +89,6 @@ def test_program_is_tested_before_it_is_submitted(actor):
     told = Played(actor=actor, tasks=4, max_trials=2)
     assert {final["trials"][0]["actions"] for final in told.finals} == {2}
     assert [truths[0] for truths in told.truths] == [truths[0] for truths in played().truths[:4]]
-
-
-def test_self_written_tests_are_the_examples():
-    for problem in Programming().problems.values():
-        exercise = read_exercise(problem.prompt)
-        asked = [SystemMessage("s"), HumanMessage(f"{problem.prompt}\n\nTests:")]
-        tests = exercise.cases(DemoChatModel().invoke(asked).text.partition("```")[2])
-        assert [case.example for case in tests] == [case.example for case in exercise.shown]
 
 
 def test_demo_model_contains_no_problem():

@@ -14,8 +14,7 @@ import pytest
 
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.errors import ConfigurationError
-from tests.loop.experiments.test_errors import count_and_resume
-from tests.support.cli import KEY, GuessingServer, make_home, start
+from tests.support.cli import KEY
 from tests.support.kills import Kills
 from tests.support.postgres_server import postgres_server
 from tests.support.ray_cluster import ray_cluster
@@ -25,36 +24,46 @@ PASSWORD = "pa55word/with+more"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
-needs_postgres = pytest.mark.skipif(find_spec("psycopg") is None, reason="needs the extra postgres")
+needs_postgres = pytest.mark.needs("PostgreSQL")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Kills:
+    """The run that nobody kills."""
+    run = Kills(tmp_path_factory.mktemp("whole"))
+    run.run()
+    return run
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
     """A cluster of one machine: the options of a run on it, and its environment."""
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
     secrets = {"PGPASSWORD": PASSWORD, "OPENAI_API_KEY": KEY}
     with postgres_server(PASSWORD) as database, ray_cluster(2, secrets) as (address, environment):
         yield ("--ray-address", address, "--database", database), environment | {"OPENAI_API_KEY": KEY}
 
 
 @pytest.mark.parametrize(("kills", "more"), [(2, ()), (1, ("--checkpoints", "history"))], ids=["latest", "history"])
-def test_killed_driver_loses_and_repeats_nothing(tmp_path: Path, kills: int, more: tuple[str, ...]) -> None:
-    Kills(tmp_path, *more).kill_drivers(KILLS or kills)
+def test_killed_driver_loses_and_repeats_nothing(
+    tmp_path: Path, whole: Kills, kills: int, more: tuple[str, ...]
+) -> None:
+    Kills(tmp_path, *more, reference=whole).kill_drivers(KILLS or kills)
 
 
 @needs_ray
-def test_killed_worker_and_driver_lose_and_repeat_nothing(tmp_path: Path) -> None:
-    Kills(tmp_path, "--workers", "2").kill_worker_and_drivers(KILLS or 1)
+def test_killed_worker_and_driver_lose_and_repeat_nothing(tmp_path: Path, whole: Kills) -> None:
+    Kills(tmp_path, "--workers", "2", reference=whole).kill_worker_and_drivers(KILLS or 1)
 
 
 @needs_ray
 @needs_postgres
-@pytest.mark.needs("PostgreSQL")
 def test_killed_worker_and_driver_of_a_cluster_lose_nothing_and_ray_sees_no_secret(
-    tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
+    tmp_path: Path, whole: Kills, cluster: tuple[tuple[str, ...], dict[str, str]]
 ) -> None:
     more, environment = cluster
-    run = Kills(tmp_path, "--workers", "2", "--checkpoints", "history", *more, environment=environment)
-    run.kill_worker_and_drivers(KILLS or 1)
+    more = ("--workers", "2", "--checkpoints", "history", *more)
+    Kills(tmp_path, *more, reference=whole, environment=environment).kill_worker_and_drivers(KILLS or 1)
     # Logs, object store, and other files of Ray.
     written = [path for path in Path(environment["RAY_TMPDIR"]).rglob("*") if path.is_file()]
     assert len(written) > 10
@@ -62,26 +71,8 @@ def test_killed_worker_and_driver_of_a_cluster_lose_nothing_and_ray_sees_no_secr
         assert [path for path in written if secret.encode() in path.read_bytes()] == []
 
 
-@needs_ray
-@needs_postgres
-@pytest.mark.needs("PostgreSQL")
-def test_bug_in_a_cluster_worker_ends_one_task(
-    tmp_path: Path, cluster: tuple[tuple[str, ...], dict[str, str]]
-) -> None:
-    more, environment = cluster
-
-    def call(home: Path, *args: str, key: str | None = None) -> tuple[int, str, str]:
-        # Ray reads a cluster's credentials once per process.
-        process = start(home, *args, key=key, environment=environment)
-        out, err = process.communicate()
-        return process.returncode, out, err
-
-    with GuessingServer() as server:
-        count_and_resume(make_home(tmp_path), server, "--workers", "2", *more, call=call)
-
-
-@needs_postgres
 async def test_missing_database_is_a_clear_error() -> None:
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
     with pytest.raises(ConfigurationError, match="cannot be reached"):
         async with open_checkpointer("latest", "postgresql://nobody@127.0.0.1:9/none"):
             pass

@@ -14,7 +14,8 @@ from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.settings import RunSettings
 from tests.support.run_folders import folder, row, steps
 
-needs_chromium = pytest.mark.needs("Chromium")
+pytestmark = pytest.mark.needs("Chromium")
+widths = pytest.mark.parametrize("width", [400, 1400])
 
 Opened = Callable[..., Any]
 
@@ -33,8 +34,8 @@ def opened(browser: Any) -> Iterator[Opened]:
     """Open a file. Requests, errors, messages and dialogs of the page fail the test."""
     contexts, trouble = [], []
 
-    def open_page(file: Path, width: int = 1400, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    def open_page(file: Path, width: int = 1400) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
         tab = context.new_page()
         tab.on("request", lambda request: request.url.startswith("file:") or trouble.append(request.url))
@@ -42,6 +43,7 @@ def opened(browser: Any) -> Iterator[Opened]:
         tab.on("console", lambda message: trouble.append(message.text))
         tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
         tab.goto(file.as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, "no horizontal scrolling"
         return tab
 
     yield open_page
@@ -55,8 +57,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the page of two runs of the demo model."""
     home = tmp_path_factory.mktemp("runs")
     for strategy in ("retry", "reflexion"):
-        settings = RunSettings(environment="alfworld", limit=6, max_trials=4, strategy=strategy)
-        run(settings, home / strategy)
+        run(RunSettings(environment="alfworld", limit=6, max_trials=4, strategy=strategy), home / strategy)
     file = home / "page.html"
     write_page(compare([home / "retry", home / "reflexion"]), file)
     return file
@@ -71,14 +72,16 @@ def focused(tab: Any) -> str:
     return str(tab.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.innerText"))
 
 
-@needs_chromium
-@pytest.mark.parametrize("width", [400, 1400])
-def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, width: int) -> None:
-    tab = opened(real, width)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width, "no horizontal scrolling"
+def only_b_solved(tab: Any) -> str:
+    """Choose the tasks that only reflexion solved; return the first."""
+    tab.select_option("#tag", "only B solved")
+    return names(tab)[0]
+
+
+def test_tasks_are_found_and_sorted_with_the_keyboard(real: Path, opened: Opened) -> None:
+    tab = opened(real, 400)
     everything = names(tab)
     assert len(everything) == 6
-
     # Find in goals and in contents.
     tab.keyboard.press("/")
     tab.keyboard.type("fridge")
@@ -91,12 +94,10 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     tab.keyboard.press("ControlOrMeta+a")
     tab.keyboard.press("Delete")
     tab.select_option("#tag", "solved by some")
-    some = names(tab)
     retry = tab.locator("#list tbody tr:visible td:nth-child(2)").all_inner_texts()
-    assert 0 < len(some) < 6
+    assert 0 < len(retry) < 6
     assert all(text.startswith("✗") for text in retry)
     tab.select_option("#tag", "")
-
     # Sort by the trial in which reflexion solved a task, and reverse.
     ranks = "[...document.querySelectorAll('#list tbody tr')].map(row => Number(row.cells[3].dataset.key))"
     tab.locator("#list thead button", has_text="B").click()
@@ -106,9 +107,13 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     assert tab.evaluate(ranks) == sorted(up, reverse=True)
     assert tab.locator("#list th[aria-sort]").get_attribute("aria-sort") == "descending"
 
-    # Open the task with most trials, and step through them.
-    trials = max(up)
-    assert trials > 1, "something was learned"
+
+@widths
+def test_trials_of_a_task_are_read_with_the_keyboard(real: Path, opened: Opened, width: int) -> None:
+    tab = opened(real, width)
+    # The task with most trials of reflexion first.
+    tab.locator("#list thead button", has_text="B").click()
+    tab.keyboard.press("Enter")
     tab.locator("#words").focus()
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
@@ -116,12 +121,12 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     tab.keyboard.press("r")
     assert tab.locator("#runs [aria-pressed=true]").inner_text() == "B reflexion"
     articles = tab.locator("#trials article")
-    assert articles.count() == trials
+    trials = articles.count()
+    assert trials > 1, "something was learned"
     for number in range(1, trials + 1):
         assert focused(tab) == f"Trial {number}"
         box = articles.nth(number - 1).bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width, "fully visible"
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= width, "fully visible"
         tab.keyboard.press("ArrowRight")
     assert focused(tab) == f"Trial {trials}"
     assert "verdict: accepted · truth: solved" in articles.last.inner_text()
@@ -139,7 +144,6 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
         details = first.locator("details", has=tab.locator("summary", has_text=f"Prompt for {prompt}"))
         details.locator("summary").press("Enter")
         expect(details).to_contain_text(goal)
-
     # The next task, and back to the table.
     tab.keyboard.press("n")
     expect(tab.locator("#name")).to_have_text(names(tab)[1])
@@ -148,11 +152,9 @@ def test_real_run_is_readable_with_the_keyboard(real: Path, opened: Opened, widt
     assert focused(tab) == names(tab)[1]
 
 
-@needs_chromium
 def test_a_permalink_names_run_trial_and_step(real: Path, opened: Opened) -> None:
     tab = opened(real)
-    tab.select_option("#tag", "only B solved")
-    name = names(tab)[0]
+    name = only_b_solved(tab)
     tab.locator("#list .open:visible").first.click()
     tab.keyboard.press("r")
     trial, differs = tab.locator("#trials article").count(), tab.locator("#trials article li.differs").last
@@ -175,11 +177,10 @@ def test_a_permalink_names_run_trial_and_step(real: Path, opened: Opened) -> Non
     assert again.url == address
 
 
-@needs_chromium
-@pytest.mark.parametrize("width", [400, 1400])
+@widths
 def test_two_runs_of_a_task_side_by_side(real: Path, opened: Opened, width: int) -> None:
     tab = opened(real, width)
-    tab.select_option("#tag", "only B solved")
+    only_b_solved(tab)
     tab.locator("#list .open:visible").first.click()
     tab.keyboard.press("b")
     labels = [each.get_attribute("aria-label") for each in tab.locator("#trials article").all()]
@@ -197,19 +198,16 @@ def test_two_runs_of_a_task_side_by_side(real: Path, opened: Opened, width: int)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@needs_chromium
 def test_map_and_figures_say_what_is_under_the_pointer(real: Path, opened: Opened) -> None:
     tab = opened(real)
     tab.locator("figure [id='success_by_trial-points-1'] use").nth(1).hover()
     assert tab.locator("#tip").inner_text().startswith("B reflexion, trial 2: ")
-    tab.select_option("#tag", "only B solved")
-    name = names(tab)[0]
+    name = only_b_solved(tab)
     retry = tab.locator("#map svg").first
     retry.hover(position={"x": 3, "y": 13})  # the first task, the second trial
     text = tab.locator("#tip").inner_text()
-    assert name in text
-    assert tab.locator("#list .goal:visible").first.inner_text() in text
-    assert "trial 2: verdict: not accepted" in text
+    for shown in (name, tab.locator("#list .goal:visible").first.inner_text(), "trial 2: verdict: not accepted"):
+        assert shown in text
     retry.click(position={"x": 3, "y": 13})
     expect(tab.locator("#name")).to_have_text(name)
     assert focused(tab) == "Trial 2"
@@ -221,8 +219,7 @@ HOSTILE = (
 )
 
 
-@needs_chromium
-@pytest.mark.parametrize("width", [400, 1400])
+@widths
 def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -> None:
     task, huge = f"a{HOSTILE.encode('utf-8', 'replace').decode()}", HOSTILE + "x" * 1_000_000
     made = folder(
@@ -231,8 +228,7 @@ def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -
         [task],
         goals={task: HOSTILE},
         trajectories=[
-            steps(task, 1, (HOSTILE, HOSTILE, huge), observation=HOSTILE),
-            steps(task, 2, (HOSTILE, "go", huge), observation=HOSTILE),
+            steps(task, n, (HOSTILE, say, huge), observation=HOSTILE) for n, say in ((1, HOSTILE), (2, "go"))
         ],
         model=f"openai:{task}",
         options={"x": task},
@@ -240,7 +236,6 @@ def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -
     file = tmp_path / "page.html"
     write_page(compare([made]), file)
     tab = opened(file, width)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.locator("#list .goal").inner_text().startswith("</script><script>alert(1)")
     tab.locator("figure [id='failures_by_trial-points-0'] use").first.hover()
     assert tab.locator("#tip").inner_text().startswith("</script><script>alert(1)")
@@ -258,5 +253,4 @@ def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -
     assert len(seen) < 2000
     tab.locator("button", has_text="show all 1,000,").first.click()
     assert len(tab.locator("#trials li .observation").first.inner_text()) > 1_000_000
-    box = tab.locator("#trials article").first.bounding_box()
-    assert box["width"] <= width
+    assert tab.locator("#trials article").first.bounding_box()["width"] <= width

@@ -13,6 +13,11 @@ from tests.support.programming.cheats import RIGHT
 from tests.support.programming.spread import CALLS, CHECKS, RUST, needs_rust
 
 HONEST = f"def spread(numbers):\n    {RIGHT}"
+BY_CANONICAL = replace(
+    CALLS,
+    cases=tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases),
+    canonical=HONEST,
+)
 DECODES = "def f(n):\n    return b'\\xff'.decode()"
 RUST_HONEST = (
     "fn spread(numbers: Vec<i64>) -> i64 {\n    match (numbers.iter().max(), numbers.iter().min()) {\n"
@@ -108,61 +113,48 @@ def test_checks_that_catch_everything_fail_a_candidate_that_exits(grader):
     test = "def check(candidate):\n    for n in range(3):\n        try:\n            candidate(n)\n        except:\n"
     problem = replace(CHECKS, entry_point="f", test=f"{test}            pass\n")
     assert not grader.failure(problem, "def f(n):\n    raise ValueError")
-    exits = "import os\ndef f(n):\n    os._exit(0)"
-    assert grader.failure(problem, exits) == "the program ended during the call"
+    assert grader.failure(problem, "import os\ndef f(n):\n    os._exit(0)") == "the program ended during the call"
 
 
-def test_checks_with_arguments_that_are_not_plain(grader):
-    problem = replace(CHECKS, test="def check(candidate):\n    candidate(print)\n")
-    with pytest.raises(ConfigurationError, match="a call with"):
+@pytest.mark.parametrize(
+    ("problem", "says"),
+    [
+        (replace(CHECKS, test="def check(candidate):\n    candidate(print)\n"), "a call with"),
+        (replace(CALLS, gradable=False), "cannot be graded"),
+        (replace(CALLS, cases=()), "cannot be graded"),
+        (replace(BY_CANONICAL, canonical="def spread(numbers):\n    return 1 / 0"), "canonical"),
+    ],
+    ids=["odd arguments", "not gradable", "no cases", "failing canonical solution"],
+)
+def test_problem_that_cannot_be_graded_is_an_error(grader, problem, says):
+    with pytest.raises(ConfigurationError, match=says):
         grader.failure(problem, HONEST)
 
 
-def test_problem_that_is_not_gradable(grader):
-    with pytest.raises(ConfigurationError, match="cannot be graded"):
-        grader.failure(replace(CALLS, gradable=False), HONEST)
-    with pytest.raises(ConfigurationError, match="cannot be graded"):
-        grader.failure(replace(CALLS, cases=()), HONEST)
-
-
 def test_canonical_solution_defines_the_expected_values(grader):
-    cases = tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases)
-    problem = replace(CALLS, cases=cases, canonical=HONEST)
-    assert not grader.failure(problem, HONEST)
-    assert grader.failure(problem, "def spread(numbers):\n    return 8")
-    with pytest.raises(ConfigurationError, match="canonical"):
-        grader.failure(replace(problem, canonical="def spread(numbers):\n    return 1 / 0"), HONEST)
-
-
-def test_method_of_class_solution(grader):
+    assert not grader.failure(BY_CANONICAL, HONEST)
+    assert grader.failure(BY_CANONICAL, "def spread(numbers):\n    return 8")
     assert not grader.failure(CALLS, f"class Solution:\n    def spread(self, numbers):\n        {RIGHT}")
 
 
 def test_self_written_tests_in_python(grader):
     code = "import os\ndef spread(numbers):\n    if not numbers: os._exit(0)\n    return max(numbers)\n"
-    tests = [
-        "assert spread([3, 0]) == 3",
-        "assert spread([]) == 0",
-        "assert spread([3, 1]) == 2",
-        "assert [spread([n, n]) for n in range(2)] == [0, 0]",
-        "assert spread(3) == 3",
-        "assert spread([]) + 1 == 1",
-    ]
-    outcomes, again = grader.run_tests(CALLS, code, tests, times=2)
-    assert [outcome.test for outcome in outcomes] == tests
-    assert [outcome.passed for outcome in outcomes] == [True, False, False, False, False, False]
-    assert [outcome.output for outcome in outcomes] == ["3", "", "3", "1", "", ""]
+    tests = {
+        "assert spread([3, 0]) == 3": (True, "3"),
+        "assert spread([]) == 0": (False, ""),
+        "assert spread([3, 1]) == 2": (False, "3"),
+        "assert [spread([n, n]) for n in range(2)] == [0, 0]": (False, "1"),
+        "assert spread(3) == 3": (False, ""),
+        "assert spread([]) + 1 == 1": (False, ""),
+    }
+    outcomes, again = grader.run_tests(CALLS, code, list(tests), times=2)
+    assert {outcome.test: (outcome.passed, outcome.output) for outcome in outcomes} == tests
     assert "ended during the call" in outcomes[1].error
     assert "TypeError" in outcomes[4].error
     assert again == outcomes
     assert grader.run_tests(CALLS, code, [], times=2) == [[], []]
-    ((broken,),) = grader.run_tests(CALLS, "def spread(:", tests[:1])
+    ((broken,),) = grader.run_tests(CALLS, "def spread(:", list(tests)[:1])
     assert "SyntaxError" in broken.error
-
-
-def filtered(grader, problem, *texts):
-    found = [test for text in texts for test in test_extraction.tests_in(text, problem.language)]
-    return grader.valid_tests(problem, list(dict.fromkeys(found)))
 
 
 @pytest.mark.parametrize(
@@ -192,42 +184,32 @@ def test_messages_are_printable_lines(grader):
         assert words.endswith("ValueError:    [2J no")
 
 
-@pytest.mark.needs("sandbox")
-def test_iteration_order_of_sets_is_fixed():
+def test_iteration_order_of_sets_is_fixed(grader):
     code = "def spread(numbers):\n    return list({'a', 'b', 'c', 'd', 'e', 'f'})"
-    orders = set()
-    for _ in range(3):
-        ((outcome,),) = Grader(Sandbox()).run_tests(CALLS, code, ["assert spread([1]) == 0"])
-        orders.add(outcome.output)
-    assert len(orders) == 1
+    (one,), (other,) = (grader.run_tests(CALLS, code, ["assert spread([1]) == 0"])[0] for _ in range(2))
+    assert one.output == other.output
 
 
 @needs_rust
 def test_self_written_tests_in_rust(grader):
     code = RUST_HONEST.replace("_ => 0", '_ => panic!("no\\nnumbers")').replace("a - b", "a + b")
-    tests = [
-        "assert_eq!(spread(vec![1, 0]), 1);",
-        "assert_eq!(spread(vec![3, 1]), 2);",
-        "assert!(spread(vec![3, 1]) < 3);",
-        "assert_eq!(spread(vec![]), 0);",
-        "assert_ne!(spread(vec![1, 1]), 0);",
-        "assert!(4 == spread(vec![3, 1]));",
-    ]
-    (outcomes,) = grader.run_tests(RUST, code, tests)
-    assert [outcome.passed for outcome in outcomes] == [True, False, False, False, True, True]
-    assert [outcome.output for outcome in outcomes] == ["1", "4", "4", "", "2", "4"]
+    tests = {
+        "assert_eq!(spread(vec![1, 0]), 1);": (True, "1"),
+        "assert_eq!(spread(vec![3, 1]), 2);": (False, "4"),
+        "assert!(spread(vec![3, 1]) < 3);": (False, "4"),
+        "assert_eq!(spread(vec![]), 0);": (False, ""),
+        "assert_ne!(spread(vec![1, 1]), 0);": (True, "2"),
+        "assert!(4 == spread(vec![3, 1]));": (True, "4"),
+    }
+    (outcomes,) = grader.run_tests(RUST, code, list(tests))
+    assert [(outcome.passed, outcome.output) for outcome in outcomes] == list(tests.values())
     assert outcomes[3].error == "panicked: no numbers"
-    ((broken,),) = grader.run_tests(RUST, "fn spread(numbers: Vec<i64>) -> i64 { 'a' }", tests[:1])
+    ((broken,),) = grader.run_tests(RUST, "fn spread(numbers: Vec<i64>) -> i64 { 'a' }", list(tests)[:1])
     assert broken.error.startswith("error[E0308]: mismatched types")
-
-
-@needs_rust
-def test_rust_test_that_exits_affects_no_other(grader):
     code = RUST_HONEST.replace("_ => 0", "_ => std::process::exit(0)")
-    tests = ["assert_eq!(spread(vec![]), 0);", "assert_eq!(spread(vec![3, 1]), 2);"]
-    (outcomes,) = grader.run_tests(RUST, code, tests)
-    assert [outcome.passed for outcome in outcomes] == [False, True]
-    assert "exit status 0" in outcomes[0].error
+    ((exited, unaffected),) = grader.run_tests(RUST, code, [list(tests)[3], list(tests)[1]])
+    assert (exited.passed, unaffected.passed) == (False, True)
+    assert "exit status 0" in exited.error
 
 
 @needs_rust
@@ -237,7 +219,9 @@ def test_rust_filter(grader):
         'assert_eq!(spread(vec![1]), String::new());\nassert!(spread(vec![4,\n 4]) == 0, "a ) in it");\n'
         "assert_eq!(spread(vec![1, 2), 1);\nassert_eq!(1, 1);\nassert!(spread(undefined) == 1);\n```"
     )
-    assert filtered(grader, RUST, reply, "assert_eq!(spread(vec![1, 2]), 1)") == [
+    texts = (reply, "assert_eq!(spread(vec![1, 2]), 1)")
+    found = [test for text in texts for test in test_extraction.tests_in(text, "rust")]
+    assert grader.valid_tests(RUST, list(dict.fromkeys(found))) == [
         "assert_eq!(spread(vec![1, 2]), 1);",
         'assert!(spread(vec![4, 4]) == 0, "a ) in it");',
     ]

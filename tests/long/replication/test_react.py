@@ -1,19 +1,18 @@
 """Replies of real models: ReAct's notebooks in the folder REACT_NOTEBOOKS, the original's logs in UPSTREAM_LOGS."""
 
 import asyncio
+import json
 import os
 import re
 from ast import literal_eval
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from langgraph_reflexion import Environment, create_reflexion
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.actors.reply import read_reply
-from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.fever.environment import FEVER
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import NO_MORE, NO_PAGE
@@ -21,7 +20,6 @@ from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.replication.hotpotqa_log import read_log
 from langgraph_reflexion.testing import RecordedChatModel, RecordedReply
-from tests.support.react_notebooks import Episode, fever_episodes, webshop_replies
 
 NOTEBOOKS = Path(os.environ.get("REACT_NOTEBOOKS", "none"))
 LOGS = Path(os.environ.get("UPSTREAM_LOGS", "none"))
@@ -34,6 +32,44 @@ logs = pytest.mark.skipif(not LOGS.is_dir(), reason="UPSTREAM_LOGS names no fold
 IGNORED_FINISH = 3522
 """The line of the claim whose right answer ReAct's parser refused five times, as it began with a blank line."""
 _CALL = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
+_STEP = re.compile(
+    r"^Thought (?P<number>\d+): (?P<thought>.*?)\nAction (?P=number):\s*(?P<action>.*?)\n"
+    r"Observation (?P=number): (?P<seen>.*?)\s*(?=\nohh\.\.\.|\nThought \d+: |\n\{'steps'|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Step(NamedTuple):
+    """A step: what the model wrote, and what it saw."""
+
+    thought: str
+    action: str
+    seen: str
+
+
+class Episode(NamedTuple):
+    """An episode of FEVER.ipynb, with what the notebook says of its end (`gt_answer`, `em`, ...)."""
+
+    line: int
+    claim: str
+    steps: list[Step]
+    end: dict[str, Any]
+
+
+def printed(notebook):
+    """Return what each cell printed."""
+    cells = json.loads((NOTEBOOKS / notebook).read_text(encoding="utf-8"))["cells"]
+    return ["".join("".join(each.get("text", ())) for each in cell.get("outputs", ())) for cell in cells]
+
+
+def fever_episodes():
+    episodes = []
+    for part in "".join(printed("FEVER.ipynb")).split("\n-----------\n"):
+        if opening := re.search(r"^(\d+) Claim: (.*)\n", part, re.MULTILINE):
+            steps = [Step(*each.group("thought", "action", "seen")) for each in _STEP.finditer(part)]
+            end = literal_eval(re.search(r"^\{'steps'.*\}", part, re.MULTILINE)[0])
+            episodes.append(Episode(int(opening[1]), opening[2].strip(), steps, end))
+    return episodes
 
 
 class RecordedPages:
@@ -41,8 +77,8 @@ class RecordedPages:
 
     replays = True
 
-    def __init__(self, episode: Episode) -> None:
-        self.found: dict[str, Page | Missing] = {}
+    def __init__(self, episode):
+        self.found = {}
         entity = ""
         for step in episode.steps:
             call = _CALL.fullmatch(step.action)
@@ -59,29 +95,28 @@ class RecordedPages:
                 if sentence not in page.text:
                     self.found[entity] = Page(entity, (*page.sentences, f" {sentence}"))
 
-    def find(self, entity: str) -> Page | Missing:
+    def find(self, entity):
         return self.found[entity]
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
 class RecordedFEVER(FEVER):
     """FEVER with the recorded pages of each task."""
 
-    def __init__(self, episodes: Iterable[Episode]) -> None:
+    def __init__(self, episodes):
         super().__init__(path=NOTEBOOKS / "data" / "paper_dev.jsonl")
         claims = self.tasks()
         self.recorded = {claims[each.line]["id"]: each for each in episodes}
 
-    def pages(self, task: Task | None = None) -> RecordedPages:
-        assert task is not None
+    def pages(self, task=None):
         return RecordedPages(self.recorded[task["id"]])
 
 
 @notebooks
-def test_recorded_episodes_of_fever_get_the_recorded_verdicts() -> None:
-    environment = RecordedFEVER(fever_episodes(NOTEBOOKS / "FEVER.ipynb"))
+def test_recorded_episodes_of_fever_get_the_recorded_verdicts():
+    environment = RecordedFEVER(fever_episodes())
     replies = [
         RecordedReply(
             task=task, trial=1, call=f"act {number}", reply=f"Thought: {step.thought}\nAction: {step.action}"
@@ -93,7 +128,7 @@ def test_recorded_episodes_of_fever_get_the_recorded_verdicts() -> None:
     graph = create_reflexion(model, environment, profile="upstream", max_trials=1).compile()
     tasks = [task for task in environment.tasks() if task["id"] in environment.recorded]
 
-    async def play() -> list[dict[str, Any]]:
+    async def play():
         return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in tasks))
 
     differ, seen = list[int](), Counter[tuple[str, bool]]()
@@ -111,17 +146,17 @@ def test_recorded_episodes_of_fever_get_the_recorded_verdicts() -> None:
     assert seen == {("search", True): 530, ("lookup", True): 217, ("lookup", False): 6}
 
 
-def _compared(observation: str) -> str:
+def _compared(observation):
     """Return what both say alike: ReAct brackets a title that it searched twice, counts hits that no one read, ..."""
     counted = re.sub(r"^\(Result (\d+) / \d+\)", r"(Result \1)", _plain(observation).replace(NO_PAGE, NO_MORE))
     return re.sub(r"^Could not find \[(.*?)\]\. ", r"Could not find \1. ", counted)
 
 
-def _plain(text: str) -> str:
+def _plain(text):
     return " ".join(text.split())
 
 
-def readings(environment: Environment, replies: Iterable[tuple[str, str]]) -> Counter[str]:
+def readings(environment, replies):
     """Count how replies, each with the action that it means, are read; an action must be read as a whole."""
     found = Counter[str]()
     for reply, meant in replies:
@@ -140,23 +175,25 @@ def readings(environment: Environment, replies: Iterable[tuple[str, str]]) -> Co
 
 
 @notebooks
-def test_replies_of_the_webshop_notebook_are_read() -> None:
-    replies = [reply for reply in webshop_replies(NOTEBOOKS / "WebShop.ipynb") if reply != "reset"]
+def test_replies_of_the_webshop_notebook_are_read():
+    runs = [text for text in printed("WebShop.ipynb") if "Action: think[" in text]
+    replies = [each for text in runs for each in re.findall(r"^Action: ?(.*)\nObservation:", text, re.MULTILINE)]
+    replies = [reply for reply in replies if reply != "reset"]
     for form in ("{}", "Action: {}", " {}\n"):
         found = readings(WebShop(), ((form.format(reply), reply) for reply in replies))
         assert found == {"click": 1822, "thought": 1089, "search": 523, "invalid": 3}
 
 
 @notebooks
-def test_replies_of_the_fever_notebook_are_read() -> None:
-    steps = [step for episode in fever_episodes(NOTEBOOKS / "FEVER.ipynb") for step in episode.steps]
+def test_replies_of_the_fever_notebook_are_read():
+    steps = [step for episode in fever_episodes() for step in episode.steps]
     for form in ("Thought: {}\nAction: {}", " {}\nAction 1: {}", "Thought 1: {}\nAction 1: {}\nObservation 1: No."):
         found = readings(FEVER(), ((form.format(step.thought, step.action), step.action) for step in steps))
         assert found == {"search": 530, "lookup": 223, "finish": 496, "invalid": 1}
 
 
 @logs
-def test_replies_of_the_hotpotqa_logs_are_read() -> None:
+def test_replies_of_the_hotpotqa_logs_are_read():
     steps = set()
     for path in sorted((LOGS / "hotpotqa_runs").rglob("*_trials*.txt")):
         log = read_log(path)

@@ -14,7 +14,7 @@ OFF = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
 NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", OFF, "sh"]
 
 
-def crippled(what: str) -> dict:
+def crippled(what):
     """Return the report of an agent without user namespaces."""
     tried = subprocess.run([*NO_NAMESPACES, "true"], capture_output=True, text=True)
     if tried.returncode != 0:
@@ -25,13 +25,12 @@ def crippled(what: str) -> dict:
     return json.loads(done.stdout)
 
 
-def test_landlock_replaces_bubblewrap_without_user_namespaces() -> None:
+def test_landlock_replaces_bubblewrap_without_user_namespaces():
     columns.needs("landlock")
     report = crippled("nothing")
-    assert report["backend"] == "landlock"
-    assert report["text"] == "42\n"
-    assert len(report["warnings"]) == 1
-    assert "weaker than bubblewrap" in report["warnings"][0]
+    assert (report["backend"], report["text"]) == ("landlock", "42\n")
+    [warning] = report["warnings"]
+    assert "weaker than bubblewrap" in warning
     if shutil.which("bwrap"):
         assert "bwrap: " in report["bubblewrap"]
     assert "too weak" in report["refused"]
@@ -39,21 +38,20 @@ def test_landlock_replaces_bubblewrap_without_user_namespaces() -> None:
     assert report["allowed"] == ["ok", ["file"]]
 
 
-def test_error_without_any_backend_quotes_each_probe() -> None:
+def test_error_without_any_backend_quotes_each_probe():
     error = crippled("landlock")["error"]
     assert error.startswith("no sandbox works here. bubblewrap: ")
-    assert "apt install bubblewrap" in error
-    assert "landlock_create_ruleset: Function not implemented" in error
-    assert "use a kernel with Landlock" in error
+    for words in ("apt install bubblewrap", "landlock_create_ruleset: Function not implemented", "with Landlock"):
+        assert words in error
     assert "unsafe" not in error
 
 
-def test_bare_host_is_never_chosen() -> None:
+def test_bare_host_is_never_chosen():
     assert [name for name, backend in BACKENDS.items() if backend.automatic] == ["bubblewrap", "landlock"]
     assert Sandbox("unsafe-bare-host").run(["echo", "x"]).text == "x\n"
 
 
-def test_helper_imports_only_the_standard_library() -> None:
+def test_helper_imports_only_the_standard_library():
     listing = (
         "import sys; sys.argv = ['boot']; sys.path.insert(0, sys.argv[0])\n"
         "import importlib.util\n"

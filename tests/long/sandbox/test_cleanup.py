@@ -8,6 +8,7 @@ import tempfile
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from langgraph_reflexion import EnvironmentFault
 from langgraph_reflexion.envs.sandbox import Limits, client
 from langgraph_reflexion.envs.sandbox.helper import staging
-from tests.support.sandbox import columns
+from tests.support.sandbox.columns import make
 
 BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
 WORK = "import os, sys, json\nos.write(3, json.dumps([int(sys.argv[1]) ** 2]).encode())"
@@ -24,6 +25,19 @@ SHUT = """
 import os
 os.makedirs('d/e'); open('d/f', 'w').close(); os.symlink('/usr', 'd/l'); os.chmod('d/e', 0); os.chmod('d', 0)
 """
+FORKS = "open('f', 'w').write('x')\nif os.fork() == 0: os.setsid(); os.execvp('sleep', ['sleep', '91.5'])\n"
+AGENT = f"""
+import sys, threading, warnings
+from langgraph_reflexion.envs.sandbox import Limits, Sandbox
+warnings.simplefilter("ignore")
+sandbox, files = Sandbox(sys.argv[1]), {{"main.py": {f"import os, time{chr(10)}{FORKS}time.sleep(100)"!r}}}
+for _ in range(2):
+    run = lambda: sandbox.run([sys.executable, "main.py", sys.argv[2]], files=files, limits=Limits(wall=100))
+    threading.Thread(target=run, daemon=True).start()
+print("started", flush=True)
+threading.Event().wait()
+"""
+"""An agent that runs two programs, each with a background process, until it is killed."""
 
 
 def commands():
@@ -54,47 +68,42 @@ def until(happened, seconds=15):
     return False
 
 
-@pytest.fixture
-def landlock():
-    return columns.make("landlock")
+@contextmanager
+def nothing_left():
+    before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
+    yield
+    assert until(lambda: not helpers() - before)
+    assert until(lambda: folders() <= kept)  # other tests' folders may be removed meanwhile
+    assert Path("/proc/mounts").read_text() == mounts
 
 
 def test_sixteen_concurrent_runs_with_a_fork_bomb(sandbox):
-    before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
-
     def run(number):
         files = {"main.py": BOMB if number == 5 else WORK}
         limits = Limits(wall=3 if number == 5 else 60, cpu=30, processes=32)
         done = sandbox.run([sys.executable, "main.py", str(number)], files=files, limits=limits)
         return done.status if number == 5 else json.loads(done.result)
 
-    with ThreadPoolExecutor(16) as pool:
+    with nothing_left(), ThreadPoolExecutor(16) as pool:
         results = list(pool.map(run, range(16)))
     assert results == [[n * n] if n != 5 else "timeout" for n in range(16)]
-    assert until(lambda: not helpers() - before)
-    assert until(lambda: folders() <= kept)  # other tests' folders may be removed meanwhile
-    assert Path("/proc/mounts").read_text() == mounts
 
 
 def test_killed_agent_leaves_nothing_behind(sandbox):
     token = uuid.uuid4().hex
-    before, kept, mounts = helpers(), folders(), Path("/proc/mounts").read_text()
 
     def running():
         words = {pid: line.split(b"\0") for pid, line in commands().items()}
         return [pid for pid, line in words.items() if token.encode() in line or b"91.5" in line]
 
-    command = [sys.executable, str(columns.HERE / "left_behind.py"), sandbox.backend, token]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as agent:
-        assert agent.stdout.readline() == b"started\n"
-        # The agent, and two programs with their background processes.
-        assert until(lambda: len(running()) >= 5), running()
-        assert helpers() - before
-        agent.kill()
-    assert until(lambda: not running()), running()
-    assert until(lambda: not helpers() - before)
-    assert folders() <= kept
-    assert Path("/proc/mounts").read_text() == mounts
+    command = [sys.executable, "-c", AGENT, sandbox.backend, token]
+    with nothing_left():
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as agent:
+            assert agent.stdout.readline() == b"started\n"
+            # The agent, and two programs with their background processes.
+            assert until(lambda: len(running()) >= 5), running()
+            agent.kill()
+        assert until(lambda: not running()), running()
 
 
 def test_no_descriptor_stays_open(sandbox):
@@ -106,16 +115,16 @@ def test_no_descriptor_stays_open(sandbox):
 
 
 @pytest.mark.parametrize("source", [DEEP, SHUT], ids=["deep", "shut"])
-def test_folder_is_removed_whatever_it_contains(landlock, source):
+def test_folder_is_removed_whatever_it_contains(source):
     source = "import os; print(os.environ['HOME'], flush=True)\n" + source
-    done = landlock.run([sys.executable, "-c", source], limits=Limits(wall=20))
+    done = make("landlock").run([sys.executable, "-c", source], limits=Limits(wall=20))
     assert done.status == "ok"
     folder = Path(done.text.strip()).parent
     assert folder.name.startswith(staging.PREFIX)
     assert until(lambda: not folder.exists())  # perhaps in the background
 
 
-def test_program_that_cannot_be_started(landlock):
+def test_program_that_cannot_be_started():
     with pytest.raises(EnvironmentFault, match="too long"):
-        landlock.run(["true", *["x" * 100_000] * 80])
-    assert landlock.run(["./no-program"], files={"no-program": "\0"}).exit_code == 126
+        make("landlock").run(["true", *["x" * 100_000] * 80])
+    assert make("landlock").run(["./no-program"], files={"no-program": "\0"}).exit_code == 126

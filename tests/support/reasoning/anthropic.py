@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from langgraph_reflexion.testing.loopback import Answer
-from tests.support.reasoning.base import ReasoningServer, RefusedAsProvider, Turn, whole
+from tests.support.reasoning.base import Exchange, ReasoningServer, RefusedAsProvider, Turn, whole
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -33,41 +33,26 @@ class AnthropicServer(ReasoningServer):
         return RefusedAsProvider(status, {"type": "error", "error": error})
 
     def check(self, body: dict[str, Any]) -> None:
-        thinks = body.get("thinking", {}).get("type") in ("enabled", "adaptive")
-        if thinks and body.get("temperature") not in (None, 1, 1.0):
+        if body.get("thinking") and body.get("temperature") not in (None, 1, 1.0):
             raise self.error("`temperature` may only be set to 1 when thinking is enabled.")
-        issued = {turn.reasoning: self._blocks(turn) for turn in self.turns}
-        said = [at for at, message in enumerate(body["messages"]) if message["role"] == "assistant"]
-        for at, (message, then) in enumerate(pairwise([*body["messages"], {"content": []}])):
-            blocks = _blocks_of(message)
-            if message["role"] != "assistant":
-                continue
-            thoughts = [block for block in blocks if block["type"] in THINKING]
-            asked = [block["id"] for block in blocks if block["type"] == "tool_use"]
-            if thinks and asked and at == said[-1] and blocks[0]["type"] not in THINKING:
-                raise self.error(
-                    f"messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
-                    f"`{blocks[0]['type']}`. When `thinking` is enabled, a final `assistant` message must start with "
-                    "a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
-                )
-            if thoughts and thoughts not in issued.values():
-                raise self.error(
-                    f"messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
-                    "message cannot be modified. These blocks must remain as they were in the original response."
-                )
-            told = [block["tool_use_id"] for block in _blocks_of(then) if block["type"] == "tool_result"]
-            if missing := set(asked) - set(told):
-                raise self.error(
-                    f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-                    f"{', '.join(sorted(missing))}. Each `tool_use` block must have a corresponding `tool_result` "
-                    "block in the next message."
-                )
-            if extra := set(told) - set(asked):
-                raise self.error(f"messages.{at + 1}: unexpected `tool_use_id` in `tool_result` blocks: {extra}")
+        super().check(body)
 
-    def history(self, body: dict[str, Any]) -> tuple[str, int]:
-        first = "".join(block["text"] for block in _blocks_of(body["messages"][0]))
-        return first, sum(message["role"] == "assistant" for message in body["messages"])
+    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+        found = []
+        for message, then in pairwise([*body["messages"], {"content": []}]):
+            if message["role"] == "assistant":
+                blocks = _blocks_of(message)
+                thoughts = [block for block in blocks if block["type"] in THINKING]
+                calls = {block["id"] for block in blocks if block["type"] == "tool_use"}
+                results = {block["tool_use_id"] for block in _blocks_of(then) if block["type"] == "tool_result"}
+                found.append(Exchange(thoughts, calls, results))
+        return found
+
+    def issued(self, turn: Turn) -> tuple[Any, ...]:
+        return (self._blocks(turn),)
+
+    def opening(self, body: dict[str, Any]) -> str:
+        return "".join(block["text"] for block in _blocks_of(body["messages"][0]))
 
     def strip(self, body: dict[str, Any]) -> None:
         for message in body["messages"]:
@@ -79,16 +64,9 @@ class AnthropicServer(ReasoningServer):
             {"type": "tool_use", "id": f"toolu_{call['id']}", "name": "turn", "input": call["args"]}
             for call in turn.calls
         ]
-        message = {
-            "id": f"msg_{turn.number}",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude",
-            "content": content,
-            "stop_reason": "tool_use" if turn.calls else "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 9, "output_tokens": 9},
-        }
+        ended = {"stop_reason": "tool_use" if turn.calls else "end_turn", "stop_sequence": None}
+        message = {"id": f"msg_{turn.number}", "type": "message", "role": "assistant", "model": "claude", **ended}
+        message |= {"content": content, "usage": {"input_tokens": 9, "output_tokens": 9}}
         return Answer(list(_events(message))) if body.get("stream") else whole(message)
 
     def _blocks(self, turn: Turn) -> list[dict[str, Any]]:
@@ -112,17 +90,16 @@ def _events(message: dict[str, Any]) -> Any:
         yield event("content_block_start", index=index, content_block={**block, **empty.get(block["type"], {})})
         match block["type"]:
             case "thinking":
-                for part in block["thinking"]:
-                    yield event(
-                        "content_block_delta", index=index, delta={"type": "thinking_delta", "thinking": part}
-                    )
-                signature = {"type": "signature_delta", "signature": block["signature"]}
-                yield event("content_block_delta", index=index, delta=signature)
+                parts = [{"type": "thinking_delta", "thinking": part} for part in block["thinking"]]
+                parts.append({"type": "signature_delta", "signature": block["signature"]})
             case "text":
-                yield event("content_block_delta", index=index, delta={"type": "text_delta", "text": block["text"]})
+                parts = [{"type": "text_delta", "text": block["text"]}]
             case "tool_use":
-                given = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-                yield event("content_block_delta", index=index, delta=given)
+                parts = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+            case _:
+                parts = []
+        for part in parts:
+            yield event("content_block_delta", index=index, delta=part)
         yield event("content_block_stop", index=index)
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     yield event("message_delta", delta=ended, usage={"output_tokens": 9})

@@ -12,6 +12,14 @@ from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, List
 LESSON = "Next time I go up."
 
 
+class Exchange(NamedTuple):
+    """A message of the model in a request: its reasoning, its calls, and the calls whose results follow."""
+
+    reasoning: Any
+    calls: set[Any]
+    results: set[Any]
+
+
 class Turn(NamedTuple):
     """What the model says next: it counts down, and once it has reflected, up; in the second step with two calls.
 
@@ -29,6 +37,9 @@ class Turn(NamedTuple):
 
 class ReasoningServer(ABC):
     """A provider's protocol with its rules on reasoning; what breaks them is answered as the provider answers it.
+
+    Beside calls the reasoning has to be as it was issued, and each call has its result. That is stricter than most
+    providers, which look at the last message or step.
 
     Attributes:
         bodies: The requests so far.
@@ -58,12 +69,12 @@ class ReasoningServer(ABC):
         """Return LangChain's own chat model of the provider."""
 
     @abstractmethod
-    def check(self, body: dict[str, Any]) -> None:
-        """Raise the provider's error if a request breaks a rule."""
+    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+        """Return the model's messages in a request."""
 
     @abstractmethod
-    def history(self, body: dict[str, Any]) -> tuple[str, int]:
-        """Return the first message of the user, and the number of the model's messages."""
+    def opening(self, body: dict[str, Any]) -> str:
+        """Return the first message of the user."""
 
     @abstractmethod
     def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
@@ -72,6 +83,21 @@ class ReasoningServer(ABC):
     @abstractmethod
     def strip(self, body: dict[str, Any]) -> None:
         """Take the reasoning out of a request."""
+
+    def issued(self, turn: Turn) -> tuple[Any, ...]:
+        """Return the forms in which a turn's reasoning may come back."""
+        return (turn.reasoning,)
+
+    def check(self, body: dict[str, Any]) -> None:
+        """Raise the provider's error if a request breaks a rule."""
+        issued = [form for turn in self.turns for form in self.issued(turn)]
+        for at, (reasoning, calls, results) in enumerate(self.exchanges(body)):
+            if calls and not reasoning:
+                raise self.error(f"{self.says} (message {at})")
+            if reasoning and reasoning not in issued:
+                raise self.error(f"the reasoning of message {at} was modified")
+            if calls != results:
+                raise self.error(f"message {at} has calls without results, or results without calls")
 
     def trace(self, turn: Turn) -> str:
         """Return what shows in a request that a turn's reasoning is in it."""
@@ -95,16 +121,38 @@ class ReasoningServer(ABC):
         if call.path.partition("?")[0] != self.path:
             raise self.error(f"there is no {call.path}", 404)
         self.check(body)
-        user, before = self.history(body)
-        number, way = len(self.bodies), "up" if LESSON in user else "down"
+        before, way = len(self.exchanges(body)), "up" if LESSON in self.opening(body) else "down"
+        number = len(self.bodies)
         self.bodies.append(body)
         if not body.get("tools"):
             return self.answer(body, Turn(number, LESSON, []))
-        calls = [
-            {"id": f"call{number}x{each}", "args": {"direction": way}} for each in range(2 if before == 1 else 1)
-        ]
+        names = [f"call{number}x{each}" for each in range(2 if before == 1 else 1)]
+        calls = [{"id": name, "args": {"direction": way}} for name in names]
         self.turns.append(Turn(number, "I move on." if before == 0 else "", calls))
         return self.answer(body, self.turns[-1])
+
+
+class ChatServer(ReasoningServer):
+    """A protocol whose messages have tool calls and, in a field of its own, the reasoning."""
+
+    field: ClassVar[str]
+
+    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+        found: list[Exchange] = []
+        for message in body["messages"]:
+            if message["role"] == "assistant":
+                calls = {call.get("id", at) for at, call in enumerate(message.get("tool_calls") or ())}
+                found.append(Exchange(message.get(self.field), calls, set()))
+            elif message["role"] == "tool":
+                found[-1].results.add(message.get("tool_call_id", len(found[-1].results)))
+        return found
+
+    def opening(self, body: dict[str, Any]) -> str:
+        return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
+
+    def strip(self, body: dict[str, Any]) -> None:
+        for message in body["messages"]:
+            message.pop(self.field, None)
 
 
 def whole(body: dict[str, Any]) -> Answer:

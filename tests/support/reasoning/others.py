@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from langgraph_reflexion.testing.loopback import Answer
-from tests.support.reasoning.base import ReasoningServer, RefusedAsProvider, Turn, whole
+from tests.support.reasoning.base import ChatServer, Exchange, ReasoningServer, RefusedAsProvider, Turn, whole
 
 SKIP = "skip_thought_signature_validator"
 """Stands for a signature that was lost; the client sends it by itself, and Gemini takes it."""
@@ -34,34 +34,24 @@ class GeminiServer(ReasoningServer):
         error = {"code": status, "message": message, "status": "INVALID_ARGUMENT"}
         return RefusedAsProvider(status, {"error": error})
 
-    def check(self, body: dict[str, Any]) -> None:
-        contents = body["contents"]
-        texts = [
-            at
-            for at, each in enumerate(contents)
-            if each["role"] == "user" and any("text" in p for p in each["parts"])
-        ]
-        for at, (content, then) in enumerate(pairwise([*contents, {"parts": []}])):
-            calls = [part for part in content["parts"] if "functionCall" in part]
-            results = [part for part in then["parts"] if "functionResponse" in part]
-            if content["role"] == "model" and len(calls) != len(results):
-                raise self.error(
-                    "Please ensure that the number of function response parts is equal to the number of function "
-                    "call parts of the function call turn."
-                )
-            if calls and at > texts[-1]:
-                name, signature = calls[0]["functionCall"]["name"], calls[0].get("thoughtSignature")
-                if not signature:
-                    raise self.error(f"{self.says}. Additional data, function call `{name}`, position {at}.")
-                if signature not in [SKIP, *map(_signature, self.turns)]:
-                    raise self.error("Thought signature is not valid.")
+    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+        found = []
+        for content, then in pairwise([*body["contents"], {"parts": []}]):
+            if content["role"] == "model":
+                calls = [part for part in content["parts"] if "functionCall" in part]
+                results = [part for part in then["parts"] if "functionResponse" in part]
+                signature = calls[0].get("thoughtSignature") if calls else None
+                found.append(Exchange(signature, {*range(len(calls))}, {*range(len(results))}))
+        return found
+
+    def issued(self, turn: Turn) -> tuple[Any, ...]:
+        return _signature(turn), SKIP
 
     def trace(self, turn: Turn) -> str:
         return _signature(turn)
 
-    def history(self, body: dict[str, Any]) -> tuple[str, int]:
-        first = "".join(part.get("text", "") for part in body["contents"][0]["parts"])
-        return first, sum(content["role"] == "model" for content in body["contents"])
+    def opening(self, body: dict[str, Any]) -> str:
+        return "".join(part.get("text", "") for part in body["contents"][0]["parts"])
 
     def strip(self, body: dict[str, Any]) -> None:
         for content in body["contents"]:
@@ -82,10 +72,10 @@ def _signature(turn: Turn) -> str:
     return base64.b64encode(turn.reasoning.encode()).decode()
 
 
-class OllamaServer(ReasoningServer):
+class OllamaServer(ChatServer):
     """Thinks, and calls tools without ids."""
 
-    path = "/api/chat"
+    path, field = "/api/chat", "thinking"
     says = "thinking is missing"
 
     def client(self, **settings: Any) -> Any:
@@ -95,28 +85,6 @@ class OllamaServer(ReasoningServer):
 
     def error(self, message: str, status: int = 400) -> Exception:
         return RefusedAsProvider(status, {"error": message})
-
-    def check(self, body: dict[str, Any]) -> None:
-        waiting = 0
-        for message in body["messages"]:
-            if message["role"] == "tool":
-                waiting -= 1
-            elif waiting:
-                break
-            elif calls := message.get("tool_calls"):
-                waiting = len(calls)
-                if body["think"] and not message.get("thinking"):
-                    raise self.error(f"{self.says} beside a tool call")
-        if waiting:
-            raise self.error("each call has one result")
-
-    def history(self, body: dict[str, Any]) -> tuple[str, int]:
-        first = next(message["content"] for message in body["messages"] if message["role"] == "user")
-        return first, sum(message["role"] == "assistant" for message in body["messages"])
-
-    def strip(self, body: dict[str, Any]) -> None:
-        for message in body["messages"]:
-            message.pop("thinking", None)
 
     def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
         calls = [{"function": {"name": "turn", "arguments": call["args"]}} for call in turn.calls]
