@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion import cli
 from langgraph_reflexion.testing import ModelServer
 from tests.docs.pages import Block
-from tests.support.cli import forget
+from tests.support.cli import call, forget
 
 LOCAL = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/v1")
 """The address of the reader's own server on a page."""
@@ -43,16 +42,14 @@ class Reader:
     def __init__(self, home: Path, server: ModelServer, patch: pytest.MonkeyPatch) -> None:
         self.home = home
         self.server = server
-        self.patch = patch
         self.namespace: dict[str, Any] = {"__name__": "__main__"}
+        self.environment = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url, "COLUMNS": "100"}
+        self.environment["XDG_CACHE_HOME"] = str(home / ".cache")
         home.mkdir()
         patch.chdir(home)
-        patch.setenv("OPENAI_API_KEY", "any")
-        patch.setenv("OPENAI_BASE_URL", server.url)
-        patch.setenv("COLUMNS", "100")
-        patch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+        for name, value in self.environment.items():
+            patch.setenv(name, value)
         patch.setattr(sys, "path", [*sys.path, str(home)])
-        patch.setattr(sys, "stdin", io.StringIO())
 
     def write(self, block: Block) -> None:
         """Write a block to the file that its title names."""
@@ -79,11 +76,7 @@ class Reader:
         """Run one of our command lines, and return its exit status, standard output and standard error."""
         program, *words = shlex.split(LOCAL.sub(self.server.url, command))
         assert program == "langgraph-reflexion", command
-        self.patch.setattr(sys, "argv", [program, *words])
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), out.getvalue(), err.getvalue()
+        return call(self.home, *words, environment=self.environment)
 
     def leave(self) -> None:
         """Close what is open, and forget this folder's modules."""

@@ -82,21 +82,15 @@ def test_judges_of_openevals_and_agentevals_are_evaluators(create: Any) -> None:
 
 def test_a_trajectory_is_matched_by_agentevals() -> None:
     matches = create_trajectory_match_evaluator(trajectory_match_mode="strict")
-    reference = [
-        {"role": "user", "content": TASK},
-        call("look_up", number=2),
-        ToolMessage("2 is a number.", tool_call_id="call-look_up"),
-        AIMessage("It is 2."),
-    ]
+    looked_up = ToolMessage("2 is a number.", tool_call_id="call-look_up")
+    reference = [{"role": "user", "content": TASK}, call("look_up", number=2), looked_up, AIMessage("It is 2.")]
     final = run(lambda messages: matches(outputs=messages, reference_outputs=reference), 3)
     assert (final["status"], final["trial"]) == ("solved", 2)
 
 
-def by_name(name: str, replies: Any, **options: Any) -> Any:
-    model = ScriptedChatModel(replies=replies)
-    quick = ModelOptions(retries=Retries(2, first_wait=0))
-    agent = Guessing().agent()
-    return create_reflexion(model, actor=agent, evaluator=name, options=quick, **options).compile(), model
+def by_name(name: str, replies: Any) -> Any:
+    model, options = ScriptedChatModel(replies=replies), ModelOptions(retries=Retries(2, first_wait=0))
+    return create_reflexion(model, actor=Guessing().agent(), evaluator=name, options=options).compile(), model
 
 
 KNOWN = {"task": {"id": "n", "instruction": TASK, "data": {"reference": {"number": "It is 2."}}}}

@@ -127,14 +127,6 @@ def test_a_published_number_is_compared_with_the_count(
     assert value(paper, title, row, column) == counted
 
 
-def test_a_part_of_a_clone_can_be_imported(tmp_path: Path, clone: Path) -> None:
-    part = import_logs(clone / "webshop_runs", tmp_path / "out")
-    assert {run.settings["environment"] for run in part.runs.values()} == {"webshop"}
-    assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
-    one = import_logs(clone / QUESTIONS / "ReAct" / "base" / "100_questions_5_trials.txt", tmp_path / "one")
-    assert list(one.runs) == ["hotpotqa-ReAct-base"]
-
-
 def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(tmp_path: Path, clone: Path) -> None:
     log = clone / PROGRAMS / "reflexion_humaneval_py_pass_at_1" / "reflexion_humaneval_py_pass_at_1.jsonl"
     write(tmp_path / "mine" / "log.jsonl", log.read_bytes().replace(b"\n", b"\r\n"))
@@ -208,8 +200,12 @@ def test_tasks_that_are_listed_twice_or_not_at_all_are_noted(tmp_path: Path) -> 
     assert [note.partition(":")[2][:20] for note in run.notes[:2]] == [" 1 task listed twice", " 1 task of other tri"]
 
 
-def test_an_import_writes_only_into_an_empty_folder(tmp_path: Path, clone: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
+def test_a_part_of_a_clone_can_be_imported_into_an_empty_folder(tmp_path: Path, clone: Path) -> None:
+    part = import_logs(clone / "webshop_runs", tmp_path / "out")
+    assert {run.settings["environment"] for run in part.runs.values()} == {"webshop"}
+    assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
+    log = clone / QUESTIONS / "ReAct" / "base" / "100_questions_5_trials.txt"
+    assert list(import_logs(log, tmp_path / "one").runs) == ["hotpotqa-ReAct-base"]
     with pytest.raises(ConfigurationError, match="not empty"):
         import_logs(clone / "alfworld_runs", tmp_path)
 
