@@ -96,11 +96,11 @@ def test_an_agent_that_raises_ends_its_task_and_not_the_larger_graph(name: str, 
     @tool
     def look_up(number: int) -> str:
         """Look a number up."""
-        raise OSError("the book is gone. It is so")
+        raise OSError("It is gone")
 
     way = ways.WAYS[name](Guessing(tool=look_up))
     answer = way.graph.invoke(way.input)["messages"][-1]
-    assert answer.text == f"{heard}the agent failed: OSError: the book is gone. It is so"
+    assert answer.text == f"{heard}the agent failed: OSError: It is gone"
     assert heard or answer.response_metadata["reflexion"]["status"] == "fault"
 
 

@@ -69,10 +69,10 @@ def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path: Pat
 
 
 def test_no_password_is_written_or_shown(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg")
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:bad/lessons?sslpassword={PASSWORD}"
     settings = RunSettings(environment="hotpotqa", limit=1, lessons=address)
     assert PASSWORD not in json.dumps(settings.public())
+    pytest.importorskip("psycopg")
     with pytest.raises(ConfigurationError) as raised:
         run(settings, tmp_path / "r")
     assert PASSWORD not in str(raised.value)
