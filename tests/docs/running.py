@@ -19,10 +19,7 @@ from tests.support.cli import call, forget
 LOCAL = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/v1")
 """The address of the reader's own server on a page."""
 
-PASSING = [
-    (re.compile(r"\b\d+(?:\.\d+)? s\b"), "N s"),
-    (re.compile(r"commit [0-9a-f]{7,}"), "commit N"),
-]
+PASSING = [(re.compile(r"\b\d+(?:\.\d+)? s\b"), "N s"), (re.compile(r"commit [0-9a-f]{7,}"), "commit N")]
 """Parts of an output that differ between runs, and their masks."""
 
 

@@ -26,10 +26,7 @@ REACT_BASE = trial(
     # A wrong answer at the last step is listed as halted, too.
     halted=[react(MAYOR, "Nobody", steps=6), react(TOWER, steps=6)],
 ) + trial(
-    2,
-    (2, 0, 1),
-    right=[react(RIVER, "Tavel"), react(MAYOR, "Ilse Kranz", steps=3)],
-    halted=[react(TOWER, steps=3)],
+    2, (2, 0, 1), right=[react(RIVER, "Tavel"), react(MAYOR, "Ilse Kranz", steps=3)], halted=[react(TOWER, steps=3)]
 )
 
 
