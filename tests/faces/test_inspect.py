@@ -23,10 +23,10 @@ pytestmark = pytest.mark.extra("inspect")
 )
 def test_settings_are_checked_before_the_first_sample(name: str, value: object, words: str) -> None:
     from langgraph_reflexion import ConfigurationError
-    from langgraph_reflexion.adapters.inspect import registry
+    from langgraph_reflexion.adapters.inspect import reflexion_agent
 
     with pytest.raises(ConfigurationError, match=words):
-        registry.alfworld(**{name: value})
+        reflexion_agent("alfworld", **{name: value})
 
 
 @pytest.mark.extra("webshop")

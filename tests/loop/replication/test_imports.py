@@ -274,6 +274,7 @@ def test_the_commands_import_and_compare(tmp_path: Path, clone: Path, imported: 
     text = call("report", "--paper", imported.folder, own).stdout
     for said in ("yours: ", "oracle", "130/134", "≠", "temperature 0.7"):
         assert said in text
+    assert "no log" in call("report", "--paper", out, own).stdout
     alone = call("report", "--paper", own).stdout
     assert ("ALFWorld" in alone, "Programming" in alone) == (True, False), "nothing is printed without a row"
     assert json.loads(call("report", "--paper", out, own, "--json").stdout)["runs"][-1]["imported"] is False
