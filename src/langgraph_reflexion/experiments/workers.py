@@ -13,7 +13,9 @@ import importlib.util
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -200,6 +202,8 @@ async def open_workers(
         except (ConnectionError, RuntimeError, ValueError) as error:
             why = f"{error}: {error.__cause__}" if error.__cause__ else str(error)
             raise ConfigurationError(f"Ray cannot be started or reached: {why}") from error
+    if (handler := signal.getsignal(signal.SIGTERM)) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)  # in place of Ray's, which prints its stack and aborts
     try:
         actor: Any = ray.remote(max_restarts=-1, max_task_retries=MAX_RETRIES, scheduling_strategy="SPREAD")(Worker)
         size = min(settings.workers, settings.concurrency, len(setup.tasks))

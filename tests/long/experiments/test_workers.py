@@ -55,7 +55,7 @@ def test_workers_end_with_their_driver_and_exclude_other_processes(home: Path, s
     wait_for_rows(home, 2)
     workers = workers_in(home)
     assert len(workers) == 2
-    process.send_signal(signal.SIGINT)  # `test_kills` has SIGKILL
+    process.send_signal(signal.SIGTERM)  # `test_kills` has SIGKILL
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     # Ray's core may report the trials that were interrupted.
