@@ -96,6 +96,7 @@ def test_run_is_recorded_and_reported_without_the_key(home: Path, server: Guessi
         (["run", ENV, "--split", "colours"], "numbers, letters"),
         (["run", *FOLDER, "--verify", "pytestt -q"], "the task toys: the command 'pytestt -q': there is no program"),
         (["run", ENV, "--max-trails", "2"], "did you mean max-trials?"),
+        (["run", ENV, "--max_trials", "2"], "an option 'max_trials' (did you mean max-trials?)"),
         (["run", "workspace", "--max-trails", "2"], "does not take the option max_trails"),
         (["run", "hotpotqa", "--path"], "'path' of the environment 'hotpotqa' needs a value"),
         (["run", "hotpotqa", "--split", "path"], "needs path="),

@@ -211,12 +211,12 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for number, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if re.fullmatch(r"--[a-z][a-z0-9-]*", name):
+        if re.fullmatch(r"--[a-z][a-z0-9_-]*", name):
             following = words[number + 1 : number + 2]
             if not equals:
                 value = "true" if not following or following[0].startswith("--") else following[0]
             options[name[2:].replace("-", "_")] = _json(value)
-        elif number == 0 or not re.fullmatch(r"--[a-z][a-z0-9-]*", words[number - 1]):
+        elif number == 0 or not re.fullmatch(r"--[a-z][a-z0-9_-]*", words[number - 1]):
             raise ConfigurationError(f"{word!r} is neither an option nor the value of one: name its option before it")
     return options
 
@@ -233,9 +233,11 @@ def _expect_no_misspelt(options: Mapping[str, Any], environment: str, own: Itera
     theirs = [row[0].split()[0] for row in environment_options(environment)]
     theirs = theirs or [f"--{name.replace('_', '-')}" for name in options_of_agent(environment, options)]
     ours = [each[2:] for each in own]
-    for spelt in (name.replace("_", "-") for name in options):
-        if theirs and f"--{spelt}" not in theirs and (hint := did_you_mean(spelt, ours)):
-            raise ConfigurationError(f"neither the command nor {environment} has an option {spelt!r}{hint}")
+    for name in options if theirs else ():
+        spelt = name.replace("_", "-")
+        if f"--{spelt}" not in theirs and (hint := did_you_mean(spelt, ours)):
+            written = name if spelt in ours else spelt
+            raise ConfigurationError(f"neither the command nor {environment} has an option {written!r}{hint}")
 
 
 def _json(text: str) -> Any:

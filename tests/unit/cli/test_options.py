@@ -55,7 +55,7 @@ def test_given_values_become_the_settings(bake):
     settings, plates = bake(
         *("run", "cake", "--minutes", "30", "--heat", "top", "--degrees", "200", "--fan", "--no-light"),
         *("--spice", "a=b=2", "--spice", "salt=1", "--budget", "day.tokens=5", "--budget", "day.cost=0.5"),
-        *("--option", "crust=true", "--shape", "round", "--high=3", "--open", "--plates", "2"),
+        *("--option", "crust=true", "--shape", "round", "--high=3", "--wide_open", "--plates", "2"),
     )
     assert settings == Oven(
         dish="cake",
@@ -66,7 +66,7 @@ def test_given_values_become_the_settings(bake):
         light=False,
         spices={"a=b": "2", "salt": "1"},
         budgets={"day": BudgetSettings(tokens=5, cost=0.5)},
-        options={"crust": True, "shape": "round", "high": 3, "open": True},
+        options={"crust": True, "shape": "round", "high": 3, "wide_open": True},
     )
     assert plates == 2
 
