@@ -72,7 +72,7 @@ def resumed_info(
         if had != has:
             raise ConfigurationError(f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}")
         goal = info.get("goals", {}).get(has, goals[has])
-        if goals[has] != goal and "[secret]" not in goal:  # redacted: the text is unknown
+        if goals[has] != goal and "[secret]" not in str(goal):  # redacted: the text is unknown
             raise ConfigurationError(f"{folder} holds a run with another text of task {has!r}: choose another folder")
     return info | {"settings": now, "tasks": list(goals)}
 
