@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
@@ -94,44 +94,30 @@ def next_command(admissible: Sequence[str], seen: Sequence[str], random: Random)
     return random.choice(nearly)
 
 
-def compare_all(games: Iterable[Game], steps: int, seed: int) -> Tally:
-    """Compare the engines on games, two at a time.
-
-    Raises:
-        EnvironmentUnavailable: The reference engine is not installed.
-    """
-    total, workers = Tally(), Workers()
-    try:
-        with ThreadPoolExecutor(2) as threads:
-            for tally in threads.map(lambda game: compare(game, steps, seed, workers), games):
-                total.steps += tally.steps
-                total.solved += tally.solved
-                total.differences += tally.differences
-    finally:
-        workers.close()
-    return total
-
-
-def generated(number: int, seed: int) -> list[Game]:
-    """Return generated games, all types in turn."""
-    kinds: tuple[Kind, ...] = get_args(Kind)
-    return [generate(kinds[index % len(kinds)], seed=seed, index=index) for index in range(number)]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the comparison, print what it gave, and return 1 if the engines differ."""
+def main() -> None:
+    """Compare the engines on games, two at a time, and print what it gave; the status is 1 if they differ."""
     parser = argparse.ArgumentParser(description="Compare the two ALFWorld engines.")
     parser.add_argument("--games", type=int, default=12, help="number of generated games (default: %(default)s)")
     parser.add_argument("--data", metavar="PATH", help="play all games of this folder instead")
     parser.add_argument("--steps", type=int, default=40, help="length of the walk in each (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other games and walks")
-    options = parser.parse_args(arguments)
-    games = list(games_in(options.data)) if options.data else generated(options.games, options.seed)
-    tally = compare_all(games, options.steps, options.seed)
-    print(*tally.differences, sep="\n")
-    print(f"{len(games)} games, {tally.steps} steps, {tally.solved} solved, {len(tally.differences)} differences")
-    return 1 if tally.differences else 0
+    given = parser.parse_args()
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    made = (generate(kinds[index % len(kinds)], seed=given.seed, index=index) for index in range(given.games))
+    games = list(games_in(given.data) if given.data else made)
+    workers = Workers()
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            tallies = list(threads.map(lambda game: compare(game, given.steps, given.seed, workers), games))
+    finally:
+        workers.close()
+    differences = [each for tally in tallies for each in tally.differences]
+    steps, solved = (sum(getattr(tally, name) for tally in tallies) for name in ("steps", "solved"))
+    print(
+        *differences, f"{len(games)} games, {steps} steps, {solved} solved, {len(differences)} differences", sep="\n"
+    )
+    sys.exit(bool(differences))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,11 +1,7 @@
-"""A generated catalogue, and small files in the official format with the defects of real ones."""
+"""Small files in the official format with the defects of real ones."""
 
 import json
 from pathlib import Path
-
-from langgraph_reflexion.envs.webshop.catalogue import generate
-
-CATALOGUE = generate(0)
 
 
 def values(*texts):
