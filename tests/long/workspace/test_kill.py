@@ -121,8 +121,8 @@ def test_fork_begins_with_the_files_of_its_step(play: Play, folder: Path, live: 
         [chosen] = [s for s in states if s.values["trial"] == 2 and len(s.values["trajectory"]) == 2]
         environment = played.environment
         if not live:
-            given = {"path": folder, "instruction": "x", "verify": ["true"]}
-            environment = type(environment)(**given, store=environment.store)
+            given = {"path": folder, "instruction": "x", "verify": "true"}
+            environment = type(environment)(given, store=environment.store)
         return final, await graph(environment).ainvoke(None, chosen.config)
 
     final, forked = asyncio.run(whole())
