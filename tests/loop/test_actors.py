@@ -32,19 +32,10 @@ def plain(messages):
 def test_inside_a_trial_the_prompt_only_grows_at_its_end(actor):
     _, model = play(counting_badly, actor=actor, strategy="last_attempt_and_reflexion")
     acts = [plain(prompt) for prompt in model.prompts if asks_for(prompt) == "act"]
+    assert "second paragraph" not in acts[0][0][1]
     assert [len(prompt) for prompt in acts] == [2, 4, 6, 8, 10, 2, 4, 6, 8, 10, 12, 2, 4]
     for before, prompt in pairwise(acts):
         assert len(prompt) == 2 or prompt[: len(before)] == before
-
-
-def test_the_react_instruction_explains_each_action():
-    _, model = one_trial(["Action: add 3"], "react")
-    assert (
-        "\n\n- add {amount}\n  Add to the counter. {amount}: how much to add.\n"
-        "- go {direction}\n  Go one step up or down. {direction}: which way (up or down).\n"
-        "- read[]\n  Read the counter.\n"
-        "- fail\n  Make the environment itself fail.\n\n"
-    ) in model.prompts[0][0].text
 
 
 def test_of_two_calls_in_one_reply_the_first_is_done_and_each_has_a_result():

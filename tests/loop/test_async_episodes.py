@@ -28,7 +28,6 @@ class Adding(Episode):
     """A connection, which belongs to the event loop that opened it."""
 
     observation = "The total is 0. Bring it to 3."
-    taken = 0
 
     def __init__(self, reader, writer, log):
         self.reader, self.writer, self.log = reader, writer, log
@@ -72,7 +71,6 @@ class Sums(Environment):
     splits = ("all",)
     episode = Adding
     server = None
-    closed = 0
 
     def __init__(self):
         self.log = []

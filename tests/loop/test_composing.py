@@ -104,6 +104,11 @@ def test_the_nodes_connected_again_are_the_same_graph():
     assert again.get_graph().draw_mermaid() == graph.compile().get_graph().draw_mermaid()
 
 
+def test_a_graph_says_what_it_was_built_with():
+    graph, _ = compiled([], strategy="retry", max_trials=2)
+    assert "ReflexionGraph(counter, actor=react, strategy=retry, trials=2)" in repr(graph)
+
+
 def test_no_setting_changes_the_drawing():
     settings = [*({"strategy": strategy} for strategy in Strategy), {"actor": "tools"}, {"profile": "upstream"}]
     drawings = {made(**each).compile().get_graph().draw_mermaid() for each in [*settings, {"evaluator": "llm"}]}

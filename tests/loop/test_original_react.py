@@ -4,10 +4,10 @@ from itertools import count
 
 import pytest
 
-from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.context import LEFT_OUT
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support import toys
 from tests.support.toys import asks_for
 
 
@@ -28,8 +28,7 @@ def player(answers_at=99, observe=lambda number: f"Page {number}"):
 
 def play(model, actor="react", **options):
     environment = HotPotQA()
-    graph = create_reflexion(model, environment, **{"actor": actor, "profile": "upstream", **options}).compile()
-    final = graph.invoke({"task": environment.tasks()[0]})
+    final, _ = toys.play(model, environment, actor=actor, profile="upstream", **options)
     environment.close()
     return final, environment.tasks()[0]["instruction"]
 

@@ -16,7 +16,7 @@ GOAL = "Count to 3."
 
 
 def counting(messages):
-    """Adds 1 and then too much; reflects; never calls a trial solved."""
+    """Adds 1 and then 2; reflects; never calls a trial solved."""
     match asks_for(messages):
         case "reflect":
             return "I went too fast."
@@ -25,7 +25,7 @@ def counting(messages):
     if messages[-1].text.endswith("Thought:"):
         return "On I go."
     added = "stands at 1" in text_of(messages[1:]).rpartition("Here is the task again:")[2]
-    written = f"add {9 if added else 1}"
+    written = f"add {2 if added else 1}"
     return written if messages[-1].text.endswith("Action:") else f"Thought: On I go.\nAction: {written}"
 
 
@@ -44,9 +44,9 @@ WAYS = [{"actor": "react"}, {"actor": "tools"}, TWO_CALLS]
 
 @pytest.mark.parametrize("way", WAYS, ids=["react", "tools", "two calls"])
 def test_every_prompt_states_the_goal_once(way):
-    judged, sampled = (asked(Counter(2), evaluator=evaluator, **way) for evaluator in ("llm", "self-consistency"))
+    judged, sampled = (asked(Counter(), evaluator=evaluator, **way) for evaluator in ("llm", "self-consistency"))
     assert all(judged.values())
-    assert sampled["act"]
+    assert len(sampled["act"]) > len(judged["act"])
     for prompt in [prompt for prompts in (judged, sampled) for each in prompts.values() for prompt in each]:
         assert text_of(prompt).count(GOAL) == 1
 
@@ -56,7 +56,7 @@ def test_an_observation_that_states_the_goal_is_not_changed():
 
     class Stating(Counter):
         def start(self, task):
-            episode = CounterEpisode(3, 2)
+            episode = CounterEpisode(3, 9)
             episode.observation = observation
             return episode
 

@@ -7,13 +7,14 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
+from langgraph_reflexion import ModelFault, ModelOptions
 from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress, Slots
 from langgraph_reflexion.retries import WAITING, Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
 from langgraph_reflexion.testing.model_answers import events
-from tests.support.toys import Counter, count_to
+from tests.support import toys
+from tests.support.toys import count_to
 
 TASKS = 6
 SECONDS = 0.15
@@ -23,7 +24,7 @@ SECONDS = 0.15
 def play(server, timeout, patience=None, tasks=TASKS):
     model = ChatOpenAI(model="any", base_url=server.url, api_key="any", timeout=timeout)
     options = ModelOptions(retries=Retries(attempts=4, first_wait=0.01), timeout=patience)
-    graph = create_reflexion(model, Counter(), options=options, max_trials=1, strategy="retry").compile()
+    graph, _ = toys.compiled(model, options=options)
 
     async def all_at_once():
         played = [count_to(3) | {"id": f"task {number}"} for number in range(tasks)]
@@ -92,15 +93,11 @@ def stream(pause, timeout):
     with ModelServer(faults=slowly) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key="any", streaming=True)
         options = ModelOptions(timeout=timeout, retries=Retries(attempts=1))
-        graph = create_reflexion(model, Counter(), options=options, max_trials=1, strategy="retry").compile()
-        return graph.invoke({"task": count_to(3)})["status"], len(asked.requests)
+        return toys.play(model, options=options)[0]["status"], len(asked.requests)
 
 
-def test_a_reply_that_keeps_arriving_does_not_time_out():
+def test_a_reply_that_keeps_arriving_does_not_time_out_and_a_silent_server_does():
     assert stream(pause=0.05, timeout=0.6) == ("solved", 1)
-
-
-def test_a_silent_server_times_out():
     with pytest.raises(ModelFault, match=r"no part of .* reply arrived within 0\.1 seconds"):
         stream(pause=0.5, timeout=0.1)
 

@@ -11,12 +11,11 @@ import time
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ModelFault, ModelOptions, StepResult, create_reflexion
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion import ModelFault, ModelOptions, Retries
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
-from tests.support.toys import INPUT, THREAD, Counter, CounterEpisode, SlowCounter, Timeless, counting_badly
+from tests.support.toys import INPUT, THREAD, Counter, SlowCounter, Timeless, counting_badly, play
 
 
 def compiled(saver=None, environment=None):
@@ -29,7 +28,6 @@ def expected():
 
 
 async def test_a_graph_runs_inside_a_running_loop_as_in_a_notebook(expected):
-    assert compiled().invoke(INPUT) == expected
     assert list(compiled().stream(INPUT, stream_mode="values"))[-1] == expected
     assert [state async for state in compiled().astream(INPUT, stream_mode="values")][-1] == expected
 
@@ -60,8 +58,7 @@ def test_every_checkpointed_state_is_json(expected, caplog):
 
 
 def solved():
-    graph = create_reflexion(ScriptedChatModel(replies=lambda _: "Action: add 3"), Counter()).compile()
-    return graph.invoke(INPUT)["status"] == "solved"
+    return play(lambda _: "Action: add 3")[0]["status"] == "solved"
 
 
 def test_an_exit_inside_a_model_leaves_the_loop_running():
@@ -69,21 +66,32 @@ def test_an_exit_inside_a_model_leaves_the_loop_running():
         def _generate(self, *args, **options):
             sys.exit(3)
 
-    # LangChain turns the exit into an error of its own.
-    once = ModelOptions(retries=Retries(attempts=1))
-    with pytest.raises(ModelFault):
-        create_reflexion(Leaving(replies=[]), Counter(), options=once).compile().invoke(INPUT)
+    with pytest.raises(ModelFault):  # LangChain turns the exit into an error of its own
+        play(Leaving(replies=[]), options=ModelOptions(retries=Retries(attempts=1)))
     assert solved()
+
+
+class Starting(Counter):
+    """A counter that does something else first."""
+
+    def __init__(self, first):
+        super().__init__()
+        self.first = first
+
+    def start(self, task):
+        self.first()
+        return super().start(task)
 
 
 def test_an_exit_inside_an_environment_ends_its_caller_alone():
-    class Exits(Counter):
-        def start(self, task):
-            sys.exit(3)
-
     with pytest.raises(SystemExit, match="3"):
-        create_reflexion(ScriptedChatModel(replies=[]), Exits()).compile().invoke(INPUT)
+        play([], Starting(lambda: sys.exit(3)))
     assert solved()
+
+
+def test_a_nested_synchronous_call_is_refused():
+    with pytest.raises(RuntimeError, match="would wait for itself"):
+        play([], Starting(solved))
 
 
 def _solve_in_child(queue):
@@ -102,20 +110,6 @@ def test_synchronous_calls_work_in_a_forked_process():
     child.kill()
     assert not alive
     assert queue.get(timeout=5)
-
-
-def test_a_nested_synchronous_call_is_refused():
-    class Nested(CounterEpisode):
-        def step(self, action):
-            return StepResult(str(solved()))
-
-    class Outer(Counter):
-        def start(self, task):
-            return Nested(3, 5)
-
-    graph = create_reflexion(ScriptedChatModel(replies=["Action: add 3"]), Outer()).compile()
-    with pytest.raises(RuntimeError, match="would wait for itself"):
-        graph.invoke(INPUT)
 
 
 @pytest.fixture

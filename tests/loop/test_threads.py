@@ -1,13 +1,11 @@
 """Resuming, forking, reading a thread's trials, and using a thread again."""
 
-from typing import Any
-
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.rows import brief
-from langgraph_reflexion.experiments.trials import Trials, trials_of, trials_of_thread
+from langgraph_reflexion.experiments.trials import trials_of, trials_of_thread
 from tests.support.toys import INPUT, THREAD, Notebook, Timeless, add, compiled, count_to, counting_badly, text_of
 
 
@@ -66,17 +64,26 @@ def after_node(graph, node, nth=0):
     return [state for state in reversed(history) if "status" in state.values][nth]
 
 
-def test_a_fork_with_another_action_continues_from_there():
-    saver = InMemorySaver()
-    counting(saver)[0].invoke(INPUT, THREAD)
+def actions(trials):
+    return [[step["action"]["text"] for step in view.steps if step["action"]] for view in trials.views]
+
+
+def test_a_fork_with_another_action_continues_from_there_and_is_the_threads_newest_branch():
+    graph, _ = counting(saver := InMemorySaver())
+    with pytest.raises(ConfigurationError, match="no trial"):
+        trials_of_thread(graph, THREAD)
+    graph.invoke(INPUT, THREAD)
+    end, before = graph.get_state(THREAD).config, trials_of_thread(graph, THREAD)
     graph, _ = counting(saver)  # without the episodes of the first
     # The first trial has added 1 and read once; now it adds 2 instead of reading a second time.
     fork = after_node(graph, "act", 2)
-    assert [step["action"]["text"] for step in fork.values["trajectory"]] == ["add 1", "read[]"]
     config = graph.update_state(fork.config, {"decision": {"thought": "", "action": add(2)}}, as_node="act")
     final = graph.invoke(None, config)
     assert (final["status"], len(final["trials"])) == ("solved", 1)
     assert final["trajectory"][-1]["observation"] == "The counter stands at 3."
+    assert actions(trials_of_thread(graph, THREAD)) == [["add 1", "read[]", "add 2"]]
+    assert trials_of_thread(graph, end) == before
+    assert len(before.views) == 3
 
 
 def test_a_fork_with_another_reflection_shows_it_to_the_next_trial():
@@ -89,19 +96,6 @@ def test_a_fork_with_another_reflection_shows_it_to_the_next_trial():
     assert "- Trial 1: A person's advice." in text_of(model.prompts[calls])
     assert "Lesson 1." not in text_of(model.prompts[calls])
     assert [lesson["text"] for lesson in final["reflections"]] == ["A person's advice.", "Lesson 2."]
-
-
-def test_an_edited_trajectory_replaces_the_old_one_and_reaches_the_prompt():
-    graph, model = counting(InMemorySaver())
-    graph.invoke(INPUT, THREAD, interrupt_before=["observe"])
-    graph.invoke(None, THREAD, interrupt_before=["observe"])
-    steps = graph.get_state(THREAD).values["trajectory"]
-    edited = [*steps[:-1], {**steps[-1], "observation": "The counter is covered by snow."}]
-    graph.update_state(THREAD, {"trajectory": edited}, as_node="heuristic_check")
-    assert graph.get_state(THREAD).values["trajectory"] == edited
-    calls = len(model.prompts)
-    assert graph.invoke(None, THREAD)["status"] == "solved"
-    assert "The counter is covered by snow." in text_of(model.prompts[calls])
 
 
 def test_a_fork_restores_the_snapshot_of_its_checkpoint():
@@ -119,17 +113,8 @@ def test_a_fork_restores_the_snapshot_of_its_checkpoint():
     assert graph.get_state(second.config).values["episode"]["snapshot"]["lines"] == ["a"]
 
 
-def graph_of() -> Any:
-    """Return a graph that counts to 3 in three trials."""
-    return compiled(counting_badly, saver=InMemorySaver())[0]
-
-
-def actions(trials: Trials) -> list[list[str]]:
-    return [[step["action"]["text"] for step in view.steps if step["action"]] for view in trials.views]
-
-
-def test_the_states_of_a_stream_hold_every_trial_with_its_steps() -> None:
-    states = list(graph_of().stream(INPUT, THREAD, stream_mode="values"))
+def test_the_states_of_a_stream_hold_every_trial_with_its_steps():
+    states = list(counting(None)[0].stream(INPUT, stream_mode="values"))
     trials = trials_of(states)
     assert [view.row["actions"] for view in trials.views] == list(map(len, actions(trials)))
     assert actions(trials)[2] == ["add 1", "add 2"]
@@ -138,22 +123,3 @@ def test_the_states_of_a_stream_hold_every_trial_with_its_steps() -> None:
     final = trials_of(states[-1])
     assert ["steps" not in view.row for view in final.views] == [True, True, False]
     assert [brief(view.row) for view in final.views] == [brief(view.row) for view in trials.views]
-
-
-def test_a_thread_gives_the_trials_of_its_newest_branch_or_of_the_one_named() -> None:
-    graph = graph_of()
-    with pytest.raises(ConfigurationError, match="no trial"):
-        trials_of_thread(graph, THREAD)
-    graph.invoke(INPUT, THREAD)
-    end = graph.get_state(THREAD).config
-    before = trials_of_thread(graph, THREAD)
-    [fork] = [
-        state
-        for state in graph.get_state_history(THREAD)
-        if state.next == ("observe",) and state.values["trial"] == 1 and len(state.values["trajectory"]) == 1
-    ]
-    changed = graph.update_state(fork.config, {"decision": {"thought": "", "action": add(2)}}, as_node="act")
-    graph.invoke(None, changed)
-    assert actions(trials_of_thread(graph, THREAD)) == [["add 1", "add 2"]]
-    assert trials_of_thread(graph, end) == before
-    assert len(before.views) == 3

@@ -132,14 +132,11 @@ def test_a_tool_with_a_json_schema_that_is_only_asynchronous(actor):
     assert often.startswith("Invalid action: add-up, how: must be twice or once, not 'often'")
     assert missing.startswith("Invalid action: add-up, how: is missing")
     assert final["status"] == "solved"
-    assert (
-        actor == "tools"
-        or (
-            "- add-up[{a}, {how}]\n  Add. {a}: one; {how}: how often (twice or once). "
-            "Further arguments, if all are written as one JSON object: {more}: a JSON object with by."
-        )
-        in model.prompts[0][0].text
+    explained = (
+        "- add-up[{a}, {how}]\n  Add. {a}: one; {how}: how often (twice or once). "
+        "Further arguments, if all are written as one JSON object: {more}: a JSON object with by."
     )
+    assert (explained in model.prompts[0][0].text) == (actor == "react")
 
 
 def test_an_exception_of_a_tool_is_an_observation_and_a_fault_is_a_fault():

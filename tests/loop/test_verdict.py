@@ -51,10 +51,6 @@ def played(says, verdicts=("no",), **options):
     return final, model
 
 
-def judged(*replies):
-    return play([f"Action: say {BAD}", *replies], parrot(), evaluator="llm", max_trials=1)
-
-
 def outcomes(final):
     return [(trial["verdict"], trial["success"]) for trial in final["trials"]]
 
@@ -82,34 +78,29 @@ def test_a_wrong_yes_ends_the_task_and_a_wrong_no_continues_it():
     assert [asks_for(prompt) for prompt in model.prompts] == ["act", "judge", "reflect", "act", "judge"]
 
 
-@pytest.mark.parametrize(
-    ("said", "success"),
-    [
-        ("Verdict: yes", True),
-        ("Verdict: **Yes**", True),
-        ("Verdict: yes\nOn second thought:\nVerdict: no", False),
-    ],
-)
-def test_only_a_clear_yes_of_the_judge_is_a_success(said, success):
-    final, _ = judged(said)
-    assert final["trials"][0]["verdict"] is success
-    assert final["evaluation"]["feedback"] == said
+UNCLEAR = "Verdict: yesterday"
 
 
 @pytest.mark.parametrize(
-    ("again", "success", "notes"),
+    ("answers", "success", "notes"),
     [
-        ("Verdict: yes", True, []),
-        ("Yes, it was.", True, []),
-        ("No.", False, []),
-        ("Well, yes.", False, [NO_VERDICT]),
+        (["Verdict: yes"], True, []),
+        (["Verdict: **Yes**"], True, []),
+        (["Verdict: yes\nOn second thought:\nVerdict: no"], False, []),
+        ([UNCLEAR, "Verdict: yes"], True, []),
+        ([UNCLEAR, "Yes, it was."], True, []),
+        ([UNCLEAR, "No."], False, []),
+        ([UNCLEAR, "Well, yes."], False, [NO_VERDICT]),
     ],
 )
-def test_a_judge_without_a_verdict_is_asked_once_more(again, success, notes):
-    final, model = judged("Verdict: yesterday", again)
+def test_only_a_clear_yes_of_the_judge_is_a_success_for_which_it_is_asked_twice(answers, success, notes):
+    final, model = play([f"Action: say {BAD}", *answers], parrot(), evaluator="llm", max_trials=1)
     assert (final["trials"][0]["verdict"], final["trials"][0]["notes"]) == (success, notes)
-    assert model.prompts[2][:-2] == model.prompts[1]
-    assert [message.text for message in model.prompts[2][-2:]] == ["Verdict: yesterday", ASKED_AGAIN]
+    for again in model.prompts[2:]:
+        assert again[:-2] == model.prompts[1]
+        assert [message.text for message in again[-2:]] == [UNCLEAR, ASKED_AGAIN]
+    assert len(model.prompts) == 1 + len(answers)
+    assert len(answers) == 2 or final["evaluation"]["feedback"] == answers[0]
 
 
 def test_the_reflection_model_judges_the_whole_trial_and_is_charged():
