@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from langgraph_reflexion import Approval, Budgets, ConfigurationError, Memory, ModelOptions, create_reflexion
+from langgraph_reflexion import Approval, ConfigurationError, Memory, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter
 
@@ -27,20 +27,6 @@ WRONG = {
     "approval": [["add"], Approval(actions="add"), Approval(actions=["fly"])],
     "state_schema": [dict],
 }
-
-
-@pytest.mark.parametrize(
-    ("part", "given"),
-    [
-        (ModelOptions, {"seed": "1"}),
-        (Memory, {"size": 3, "keep": "full"}),
-        (Memory, {"lessons": "lessons.db"}),
-        (Budgets, {"task": 5}),
-    ],
-)
-def test_a_wrong_setting_is_refused_by_name(part, given):
-    with pytest.raises(ConfigurationError, match=rf"{part.__name__}\.{next(iter(given))}"):
-        part(**given)
 
 
 @pytest.mark.parametrize("name", inspect.signature(create_reflexion).parameters)

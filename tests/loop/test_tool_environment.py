@@ -1,3 +1,5 @@
+"""Tools as an environment: worlds, trials and their ends, and what is refused."""
+
 import asyncio
 import contextlib
 import sqlite3
@@ -10,7 +12,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, EnvironmentFault, ToolEnvironment, resume_point
 from langgraph_reflexion.actors import ACTORS
-from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 from tests.support.toys import THREAD, compiled, play
 
@@ -260,23 +261,6 @@ def test_conformance():
     check_environment(notebook(**KINDS["snapshot"])[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "args"),
-    [
-        ("write[a, b]", {"text": "a, b"}),
-        ("write[x = y[0]\nprint(x)]", {"text": "x = y[0]\nprint(x)"}),
-        ('write[{"text": "a]"}]', {"text": "a]"}),
-        ('write[{"other": 1}]', {"text": '{"other": 1}'}),
-        ("write[a] and then some", {"text": "a"}),
-    ],
-    ids=["comma", "lines", "object", "json", "prose"],
-)
-def test_an_action_is_read_from_text(text, args):
-    environment, _ = notebook()
-    action = read_reply(f"Thought: I write.\nAction: {text}", environment.parse)["action"]
-    assert (action["args"] if action["name"] else None) == args
-
-
 @pytest.mark.parametrize("text", ["a", "a\nb[0", '{"text": "x"}', " a ", "[", ""], ids=str)
 def test_a_call_as_text_is_read_as_the_same_call(text):
     environment, _ = notebook()
@@ -290,10 +274,11 @@ def test_a_call_as_text_is_read_as_the_same_call(text):
         ({"tasks": []}, "tasks is empty"),
         ({"tasks": [{"instruction": "x", "answer": 3}]}, "answer: put"),
         ({"check": lambda task, outcome, reward: True}, "outcome, reward"),
+        ({"check": lambda: True}, r"check needs .*function of \(task, answer\)"),
         ({"snapshot": lambda: 1}, "go together"),
         ({"tools": [fail, fail]}, "two tools"),
+        *(({"tools": wrong}, "give a list of LangChain tools") for wrong in (None, 3, "look", [None], [lambda x: x])),
     ],
-    ids=["no tasks", "unknown field", "unknown parameter", "snapshot alone", "two tools of one name"],
 )
 def test_wrong_arguments(options, why):
     with pytest.raises(ConfigurationError, match=why):

@@ -10,7 +10,12 @@ from langgraph_reflexion.settings import RunSettings
     ("make", "named"),
     [
         (lambda: lr.Budget(tokens="100"), "Budget.tokens"),
+        (lambda: lr.Budget(seconds=float("nan")), "seconds"),
         (lambda: lr.Budgets(run=100), "Budgets.run"),
+        (lambda: lr.Price(-1, 0), "at least 0"),
+        (lambda: lr.Memory(size=3, keep="full"), "Memory.size"),
+        (lambda: lr.Memory(lessons="lessons.db"), "Memory.lessons"),
+        (lambda: lr.ModelOptions(seed="1"), "ModelOptions.seed"),
         (lambda: lr.Heuristic(max_cycles=0), "Heuristic.max_cycles"),
         (lambda: lr.Retries(first_wait=-1), "Retries.first_wait"),
         (lambda: replace(lr.PROFILES["paper"], heuristic=30), "Profile.heuristic"),
