@@ -104,11 +104,6 @@ def test_a_budget_used_up_at_the_verdict_leaves_no_reflection(whole):
     assert resumed(graph(saver=saver), stopped) == Timeless(whole)
 
 
-def test_the_last_action_may_still_solve_the_task():
-    budgets = Budgets(trial=Budget(actions=2, llm_calls=2))
-    assert graph(budgets, replies=["Action: add 1", "Action: add 2"]).invoke(INPUT)["status"] == "solved"
-
-
 def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():
     saver, budgets = InMemorySaver(), Budgets(run=Budget(seconds=0.1))
 

@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from langgraph_reflexion import Approval, ConfigurationError, ModelOptions, Retries
@@ -118,14 +116,6 @@ def test_a_pause_is_answered_and_a_new_message_begins_anew():
     final = graph.invoke(Command(resume="approve"), THREAD)
     assert (final["task"]["id"], final["status"], final["trial"]) == ("c4", "solved", 1)
     assert [kind for kind, _ in spoken(final)] == ["human", "human", "ai"]
-
-
-def test_it_is_a_node_of_a_conversation():
-    parent = StateGraph(MessagesState).add_node("count", compiled()).add_edge(START, "count")
-    final = parent.compile().invoke(said("c3"))
-    assert final.keys() == {"messages"}
-    assert spoken(final) == [("human", "c3"), ("ai", "add 3\nThe counter stands at 3.\n\nSolved after 1 trial.")]
-    assert isinstance(final["messages"][-1], AIMessage)
 
 
 def test_after_a_fault_before_the_first_trial_the_next_message_is_the_next_task():

@@ -12,15 +12,15 @@ from tests.support.toys import INPUT, THREAD, Counter, compiled, counting_badly,
 
 
 class Breaking(Counter):
-    """A counter that cannot be started the n-th time."""
+    """A counter whose starts fail in these ways."""
 
-    def __init__(self, broken_start, says="no counters left"):
+    def __init__(self, *errors):
         super().__init__()
-        self.broken_start, self.says = broken_start, says
+        self.errors = list(errors)
 
     def start(self, task):
-        if len(self.started) + 1 == self.broken_start:
-            raise OSError(self.says)
+        if error := self.errors.pop(0):
+            raise error
         return super().start(task)
 
 
@@ -89,7 +89,7 @@ JUDGE = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
     ("replies", "environment", "options", "last", "fault", "trials", "actions"),
     [
         (counting_badly, None, {"reflection_model": JUDGE, "evaluator": "llm"}, "observe", "connection", 2, 5),
-        (counting_badly, Breaking(2), {}, "reset", "counter failed: OSError: no counters left", 2, 0),
+        (counting_badly, Breaking(None, OSError("gone")), {}, "reset", "counter failed: OSError: gone", 2, 0),
         (["Action: add 1", "Action: fail"], None, {}, "observe", "counter failed: OSError: the counter fell", 1, 1),
     ],
     ids=["judge", "second reset", "observe"],
@@ -122,6 +122,6 @@ def test_an_empty_reply_is_a_fault(call, empty):
 
 
 def test_the_record_of_a_fault_stays_small():
-    final, _ = play([], Breaking(1, says="very long " * 1000), **ONCE)
+    final, _ = play([], Breaking(OSError("very long " * 1000)), **ONCE)
     assert len(json.dumps(final["trials"][0])) <= 1024
     assert "very long" in final["trials"][0]["fault"]

@@ -1,8 +1,6 @@
 """Lessons across tasks in the graph: written, recalled, charged, and kept apart by user."""
 
 import pytest
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
@@ -16,11 +14,9 @@ from langgraph_reflexion import (
     Memory,
     ModelOptions,
     Retries,
-    create_reflexion,
 )
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.store import LessonStore
-from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, text_of
 
 COUNTED = "Adding the whole goal at once brings the counter there."
@@ -148,23 +144,6 @@ async def test_the_lesson_from_success_is_charged_and_left_out_when_the_budget_i
     assert (await graph.ainvoke(INPUT))["status"] == "solved"
     assert len(model.prompts) == calls
     assert len((await book(store)).lessons) == calls - 2
-
-
-async def test_a_wrapped_agent_is_shown_lessons_in_its_first_trial():
-    shown = []
-
-    def agent(messages):
-        shown.append(text_of(messages))
-        return AIMessage("42")
-
-    model = ScriptedChatModel(replies=lambda prompt: COUNTED)
-    options = {"evaluator": lambda task, result: result == "42", "memory": Memory(lessons=Lessons())}
-    graph = create_reflexion(model, actor=RunnableLambda(agent), **options).compile(store=InMemoryStore())
-    for task in ("What is six times seven?", "What is seven times six?"):
-        await graph.ainvoke({"task": task})
-    assert COUNTED not in shown[0]
-    assert "Notes that were taken at other tasks" in shown[1]
-    assert f'"{COUNTED}"' in shown[1]
 
 
 class Failing(InMemoryStore):

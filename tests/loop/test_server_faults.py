@@ -5,19 +5,17 @@ The counter reaches 3 in two actions. The server answers the first request, and 
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion, load_model, load_prompts
+from langgraph_reflexion import ModelFault, ModelOptions, Retries, ToolEnvironment, load_model, load_prompts
 from langgraph_reflexion.memory.reading import LONGEST
 from langgraph_reflexion.models.client import ESTIMATED
 from langgraph_reflexion.models.limits import LIMITS, limiting
-from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
-from tests.support.toys import INPUT, Counter, CounterEpisode, asks_for
+from tests.support.toys import INPUT, Counter, asks_for, compiled, play
 
 KEY = "sk-very-secret-0123456789"
 QUICK = Retries(attempts=3, first_wait=0.01)
@@ -30,9 +28,9 @@ def adding(messages):
 
 def run(server, environment=None, settings=(), **options):
     options = {"options": ModelOptions(retries=QUICK), "max_trials": 1} | options
-    settings = {"timeout": 0.4, "temperature": 0.5, **dict(settings)}
+    settings = {"temperature": 0.5, **dict(settings)}
     model = ChatOpenAI(model="any", base_url=server.url, api_key=KEY, **settings)
-    final = create_reflexion(model, environment or Counter(), **options).compile().invoke(INPUT)
+    final, _ = play(model, environment, **options)
     assert KEY not in json.dumps(final)
     return final
 
@@ -60,7 +58,7 @@ PASSING = {
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_transient_error_is_retried(fault):
     with server([None, fault]) as asked:
-        final = run(asked)
+        final = run(asked, settings={"timeout": 0.4 if fault == "hang" else 60})
         assert (final["status"], len(asked.requests)) == ("solved", 3)
     assert final["trials"][0]["usage"]["act"]["llm_calls"] == 2
     assert final["trials"][0]["fault"] == ""
@@ -146,35 +144,28 @@ def test_a_tool_call_is_required_and_sent_back_with_content():
     assert said["content"] == "Calling add."
 
 
-class TalkativeEpisode(CounterEpisode):
-    """A counter whose observations are long."""
-
-    def step(self, action):
-        result = super().step(action)
-        return replace(result, observation=result.observation + " bla" * 1000)
+def look(number: int) -> str:
+    """Look."""
+    return f"{number}" + " bla" * 1000
 
 
-class Talkative(Counter):
-    def start(self, task):
-        return TalkativeEpisode(task["data"]["goal"], self.limit)
-
-
-def reading_first(messages):
-    """Reads 3 times, then adds."""
-    said = [message.text for message in messages if message.type == "ai"]
-    return "Action: read[]" if len(said) < 3 else adding(messages)
+def looking(messages):
+    """Looks four times, and is done."""
+    number = sum(message.type == "ai" for message in messages) + 1
+    return f"Action: look[{number}]" if number < 5 else "Action: finish[done]"
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
 def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(actor):
-    with server(replies=reading_first, context_chars=11_000) as asked:
-        final = run(asked, Talkative(), actor=actor)
+    world = ToolEnvironment([look], ["Look."], lambda task, answer: True)
+    with server(replies=looking, context_chars=11_000) as asked:
+        final = run(asked, world, actor=actor)
         bodies = [request.body["messages"] for request in asked.requests]
     assert final["status"] == "solved"
     assert any("prompt too long" in note for note in final["trials"][0]["notes"])
     assert len(final["trials"][0]["notes"]) < 4
     # What the environment said is kept; it is the prompt that is short, and its newest observation is the last to go.
-    assert all(len(step["observation"]) > 4000 for step in final["trajectory"])
+    assert [len(step["observation"]) > 4000 for step in final["trajectory"]] == [True] * 4 + [False]
     shown = [len(message["content"]) for message in bodies[-1] if "bla" in str(message["content"])]
     assert shown[0] < 400 < 4000 < shown[-1]
     # Once it is known what fits, few requests are refused.
@@ -217,7 +208,7 @@ def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_to
 def test_a_broken_stream_is_retried():
     with server([None, "truncated-stream"]) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, timeout=1.5)
-        graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK), max_trials=1).compile()
+        graph, _ = compiled(model, options=ModelOptions(retries=QUICK))
         states = list(graph.stream(INPUT, stream_mode=["messages", "values"]))
         assert asked.requests[0].body["stream"] is True
         assert len(asked.requests) == 3
@@ -227,8 +218,7 @@ def test_a_broken_stream_is_retried():
 def test_the_clients_retries_are_off_and_the_users_model_is_unchanged():
     with server(later("500")) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key=KEY, max_retries=4)
-        graph = create_reflexion(model, Counter(), options=ModelOptions(retries=QUICK)).compile()
-        assert graph.invoke(INPUT)["status"] == "fault"
+        assert play(model, options=ModelOptions(retries=QUICK))[0]["status"] == "fault"
         assert len(asked.requests) == 1 + 3
     assert model.max_retries == 4
     assert load_model("openai:any", base_url=asked.url).max_retries == 0

@@ -55,17 +55,14 @@ class Tagged(ReflexionState, total=False):
     tag: str
 
 
-def test_the_users_own_state_is_kept():
-    seen = []
-
+def test_the_users_own_state_is_kept_and_shown_to_an_evaluator():
     class Reads(Evaluator):
         async def evaluate(self, state, config):
-            seen.append(state.get("tag"))
-            return Score(1.0)
+            return Score(float(state["tag"] == "mine"))
 
     graph, _ = compiled(["Action: add 3"], state_schema=Tagged, evaluator=Reads())
-    assert graph.invoke(INPUT | {"tag": "mine"})["tag"] == "mine"
-    assert seen == ["mine"]
+    final = graph.invoke(INPUT | {"tag": "mine"})
+    assert (final["tag"], final["status"]) == ("mine", "solved")
 
 
 def test_every_field_of_the_state_is_written():

@@ -15,11 +15,11 @@ from langgraph_reflexion import ModelFault, ModelOptions, Retries
 from langgraph_reflexion.sync import run_blocking
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
-from tests.support.toys import INPUT, THREAD, Counter, SlowCounter, Timeless, counting_badly, play
+from tests.support.toys import INPUT, THREAD, Counter, Timeless, counting_badly, play
 
 
-def compiled(saver=None, environment=None):
-    return toys.compiled(counting_badly, environment, saver)[0]
+def compiled(saver=None):
+    return toys.compiled(counting_badly, saver=saver)[0]
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +36,6 @@ def test_a_graph_runs_in_plain_code_and_in_several_loops(expected):
     graph = compiled()
     for run in (graph.invoke, lambda given: asyncio.run(graph.ainvoke(given))) * 2:
         assert run(INPUT) == expected
-
-
-async def test_parallel_runs_do_not_mix(expected):
-    environment = SlowCounter()
-    environment.seconds = 0.02
-    graph = compiled(environment=environment)
-    finals = await asyncio.gather(*(graph.ainvoke(INPUT) for _ in range(3)))
-    assert finals == [expected] * 3
 
 
 def test_every_checkpointed_state_is_json(expected, caplog):

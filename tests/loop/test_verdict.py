@@ -11,7 +11,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_reflexion import (
     PROFILES,
     ConfigurationError,
-    EnvironmentFault,
     Evaluator,
     Heuristic,
     ModelFault,
@@ -153,16 +152,6 @@ def test_an_evaluator_returns_a_verdict_in_several_forms(evaluator, score, words
 def test_any_other_verdict_is_an_error(returned, error):
     with pytest.raises((ConfigurationError, ValueError), match=error):
         played([BAD], evaluator=lambda *_: returned)
-
-
-def test_an_evaluator_that_cannot_judge_is_a_fault():
-    class Down(Evaluator):
-        async def evaluate(self, state, config):
-            raise EnvironmentFault("the sandbox did not start")
-
-    final, _ = play([f"Action: say {GOOD}"], parrot(), evaluator=Down())
-    assert (final["status"], final["fault"]) == ("fault", "the sandbox did not start")
-    assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (None, None)
 
 
 class DraftEpisode(ParrotEpisode):
