@@ -275,7 +275,7 @@ def test_a_call_as_text_is_read_as_the_same_call(text):
         ({"tasks": [{"instruction": "x", "answer": 3}]}, "answer: put"),
         ({"check": lambda task, outcome, reward: True}, "outcome, reward"),
         ({"check": lambda: True}, r"check needs .*function of \(task, answer\)"),
-        ({"check": lambda answer, task, key: True}, "check needs .*key"),
+        ({"check": lambda answer, key: True}, "check needs .*key"),
         ({"snapshot": lambda: 1}, "go together"),
         ({"tools": [fail, fail]}, "two tools"),
         *(({"tools": wrong}, "give a list of LangChain tools") for wrong in (None, 3, "look", [None], [lambda x: x])),
