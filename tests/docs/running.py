@@ -63,9 +63,7 @@ class Reader:
 
     def apart(self, block: Block, page: str) -> str:
         """Run a block in a separate process, and return its output."""
-        done = subprocess.run(
-            [sys.executable, "-c", block.text], capture_output=True, text=True, timeout=120, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", block.text], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{page}, line {block.line}: {done.stderr}"
         return done.stdout
 

@@ -1,6 +1,7 @@
 """The command line with tasks that Hugging Face's datasets read: from folders, and by name from a server."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,25 +84,21 @@ def test_errors(home: Path, args: tuple[str, ...], words: str) -> None:
 def hub() -> Iterator[str]:
     """The address of a server that has the dataset `me/capitals` as the Hub has its datasets."""
     data = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
-    commit, oid = "a" * 40, "b" * 40
+    commit, oid, api = "a" * 40, "b" * 40, "/api/datasets/me/capitals"
     about = {"id": "me/capitals", "sha": commit, "siblings": [{"rfilename": "test.jsonl"}], "tags": []}
     tree = [{"type": "file", "path": "test.jsonl", "size": len(data), "oid": oid}]
+    served = {f"{api}(/revision/{commit})?": json.dumps(about).encode(), r".*/test\.jsonl": data}
+    served[f"{api}/tree/.*(?<!/data)"] = json.dumps(tree).encode()
 
     class Hub(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
             path, headers = self.path.partition("?")[0], {"X-Repo-Commit": commit, "ETag": f'"{oid}"'}
-            if path.startswith("/api/datasets/me/capitals/tree/") and not path.endswith("/data"):
-                status, body = 200, json.dumps(tree).encode()
-            elif path in ("/api/datasets/me/capitals", f"/api/datasets/me/capitals/revision/{commit}"):
-                status, body = 200, json.dumps(about).encode()
-            elif path.endswith("/test.jsonl"):
-                status, body = 200, data
-            else:
-                status, body = 404, b"{}"
+            body = next((body for pattern, body in served.items() if re.fullmatch(pattern, path)), b"")
+            if not body:
                 headers["X-Error-Code"] = "EntryNotFound" if "capitals" in path else "RepoNotFound"
-            self.send_response(status)
+            self.send_response(200 if body else 404)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
             self.end_headers()

@@ -38,11 +38,6 @@ def test_committed_notebook_is_valid(path: Path) -> None:
     assert imported <= {group.module for group in GROUPS}
 
 
-def test_the_first_notebook_ends_in_a_figure() -> None:
-    notebook = json.loads(NOTEBOOKS[0].read_text(encoding="utf-8"))
-    assert "image/svg+xml" in notebook["cells"][-1]["outputs"][-1]["data"]
-
-
 def shown(notebook: dict[str, Any]) -> list[str]:
     """The outputs as text and as HTML, without times and versions; of a figure, its texts and the numbers in it."""
     found = []

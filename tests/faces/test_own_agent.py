@@ -182,14 +182,6 @@ def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home: Path) -> None:
             time.sleep(0.05)
 
 
-@pytest.mark.long
-def test_hundreds_of_tasks_at_64_at_once(home: Path) -> None:
-    tasks = "".join(json.dumps({"id": f"t{n}", "task": f"France {n}", "answer": "Paris"}) + "\n" for n in range(200))
-    (home / "tasks.jsonl").write_text(tasks)
-    assert call(home, *RUN, "--evaluator", "exact", "--concurrency", "64", "--json")[0] == 0
-    assert outcomes(home / "run") == [(f"t{n}", 1, True) for n in range(200)]
-
-
 @pytest.mark.parametrize(
     ("args", "words"),
     [

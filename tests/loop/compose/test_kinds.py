@@ -15,7 +15,7 @@ from langgraph.graph.message import add_messages
 
 from langgraph_reflexion import ConfigurationError, WrappedAgent, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.composing import TASK, THREAD, Guessing
+from tests.support.composing import TASK, Guessing
 
 
 def guess(text: str) -> str:
@@ -121,6 +121,7 @@ async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind: st
     final = reflexion.invoke({"task": TASK}) if how == "invoke" else await reflexion.ainvoke({"task": TASK})
     assert (final["status"], final["trial"]) == ("solved", 3), final["fault"]
     assert "It is 3." in final["messages"][-1].text
+    assert ["It is 3." in step["thought"] for step in final["trajectory"]] == [True], "each message counts once"
 
 
 def test_an_agent_of_several_fields_has_make_input() -> None:
@@ -146,12 +147,6 @@ def test_an_agent_of_several_fields_has_make_input() -> None:
 def test_an_agent_that_cannot_be_wrapped_is_refused(model: Any, agent: Any, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         create_reflexion(model, actor=agent, evaluator=three).compile().invoke({"task": TASK})
-
-
-def test_messages_without_ids_are_counted_once() -> None:
-    agent = KINDS["a graph without a reducer"]
-    final = create_reflexion(Guessing().reflects, actor=agent, evaluator=three, max_trials=1).compile()
-    assert [step["thought"] for step in final.invoke({"task": TASK}, THREAD)["trajectory"]] == ["It is 1."]
 
 
 def test_a_tools_message_alone_is_in_the_trajectory() -> None:

@@ -1,7 +1,6 @@
 """A Reflexion graph in larger graphs: a node, a subgraph, a tool, middleware, a supervisor, a swarm, a deep agent."""
 
 from typing import Any
-from uuid import UUID
 
 import pytest
 from deepagents import create_deep_agent
@@ -11,8 +10,6 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from langgraph_swarm import create_handoff_tool, create_swarm
-from langsmith import Client, evaluate
-from langsmith.schemas import Example
 
 from langgraph_reflexion import ReflexionMiddleware, load_environment
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -129,14 +126,8 @@ def test_a_deep_agent_or_its_sub_agent_has_the_middleware(declared: bool) -> Non
     guessing = Guessing()
     around = ReflexionMiddleware(guessing.reflects, evaluator=guessing.is_three)
     if declared:
-        sub: Any = {
-            "name": "guesser",
-            "description": "Guesses.",
-            "system_prompt": "You guess.",
-            "model": guessing.guesses,
-            "tools": [guessing.tool],
-            "middleware": [around],
-        }
+        sub: Any = {"name": "guesser", "description": "Guesses.", "system_prompt": "You guess."}
+        sub |= {"model": guessing.guesses, "tools": [guessing.tool], "middleware": [around]}
         agent = create_deep_agent(guessing.caller("task", description=TASK, subagent_type="guesser"), subagents=[sub])
     else:
         agent = create_deep_agent(guessing.guesses, [guessing.tool], middleware=[around])
@@ -152,22 +143,3 @@ def test_an_agent_plays_a_household_game_with_an_episodes_tools() -> None:
     look, inventory = (message.text for message in final["messages"] if message.type == "tool")
     assert look.startswith("You are in the middle of a room.")
     assert inventory == "You are not carrying anything."
-
-
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
-def test_langsmith_evaluates_a_graph_offline(caplog: pytest.LogCaptureFixture) -> None:
-    graph = Guessing().graph().compile()
-    examples = [Example(id=UUID(int=1), inputs={"task": TASK}, outputs={"result": "It is 3."})]
-
-    def solve(inputs: dict[str, Any]) -> dict[str, Any]:
-        final = graph.invoke(inputs)
-        return {"result": final["result"], "trials": len(final["trials"])}
-
-    def correct(outputs: dict[str, Any], reference_outputs: dict[str, Any]) -> bool:
-        return bool(outputs["result"] == reference_outputs["result"])
-
-    client = Client(api_url="http://127.0.0.1:9", api_key="none", tracing_sampling_rate=0.0, info={})
-    [row] = evaluate(solve, data=examples, evaluators=[correct], upload_results=False, client=client)
-    assert row["run"].outputs == {"result": "It is 3.", "trials": 3}
-    assert [(each.key, each.score) for each in row["evaluation_results"]["results"]] == [("correct", True)]
-    assert "feedback" not in caplog.text, "nothing is sent"

@@ -1,4 +1,4 @@
-"""HotPotQA with pages from a wiki on loopback, its faults in a run, its variants, and real questions."""
+"""HotPotQA with pages from a wiki on loopback, its variants, and real questions."""
 
 import json
 import os
@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 import wikipedia
 
-from langgraph_reflexion import ModelOptions, create_reflexion
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.prompts import load_prompts
-from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.hotpotqa import PAGES, as_on_the_hub
@@ -131,26 +130,6 @@ def test_two_wikis_in_many_threads_do_not_mix_and_leave_the_package_unchanged():
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-def play(environment, *actions):
-    model = ScriptedChatModel(replies=[f"Action: {action}" for action in actions])
-    options = ModelOptions(retries=Retries(attempts=1))
-    graph = create_reflexion(model, environment, strategy="retry", max_trials=1, options=options).compile()
-    return graph.invoke({"task": environment.tasks()[0]})
-
-
-def test_a_fault_is_recorded_and_a_missing_page_is_not():
-    with MediaWikiServer({"Elm": "The elm is a tree."}) as server:
-        environment = HotPotQA(pages="wikipedia", api=server.api)
-        missed = play(environment, "search[Oak]", "finish[no]")
-        server.faults = repeat("429")
-        faulty = play(environment, "search[Oak]", "finish[no]")
-        environment.close()
-    assert missed["trajectory"][0]["observation"] == "Could not find Oak. Similar: []."
-    assert (missed["trials"][0]["fault"], missed["trials"][0]["success"]) == ("", False)
-    assert "Retry-After 30 s" in faulty["trials"][0]["fault"]
-    assert (faulty["trials"][0]["success"], faulty["trials"][0]["verdict"]) == (None, None)
 
 
 SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
