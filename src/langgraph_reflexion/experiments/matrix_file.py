@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -32,8 +32,6 @@ from langgraph_reflexion.settings import RunSettings, merge_budgets
 
 AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "models": "model", "seeds": "seed"}
 """The axes besides the environments, and the name of one value of each."""
-
-_Model = TypeVar("_Model", bound=BaseModel)
 
 NONE = "none"
 """The ablation that removes nothing."""
@@ -71,7 +69,7 @@ class _Matrix(_Axes):
 
 class _File(_Table):
     common: dict[str, Any] = {}
-    matrix: dict[str, Any] = {}
+    matrix: _Matrix = _Matrix()
     environments: dict[str, dict[str, Any]] = {}
     models: dict[str, dict[str, Any]] = {}
     ablations: dict[str, dict[str, Any]] = {}
@@ -106,25 +104,8 @@ def read_experiment(file: Path | str) -> Experiment:
     """
     file = Path(file)
     try:
-        read = validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "table")
-        problems: list[str] = []
-
-        def check(model: type[_Model], table: str, values: dict[str, Any]) -> _Model:
-            try:
-                return validated(model, values, f"key {{}} of [{table}]")
-            except ConfigurationError as error:
-                problems.append(str(error))
-                return model.model_construct()
-
-        matrix = check(_Matrix, "matrix", read.matrix)
-        for table, settings in _settings_tables(read).items():
-            if given := {"environment", "seed"} & {*settings}:
-                problems.append(f"[{table}]: {min(given)} is an axis, not a setting")
-            else:
-                check(RunSettings, table, {"environment": "any", **settings})
-        if problems:
-            raise ConfigurationError("; ".join(problems))
-        return Experiment(file, _specs(read, matrix))
+        read = validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "key")
+        return Experiment(file, _specs(read))
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -133,18 +114,8 @@ def read_experiment(file: Path | str) -> Experiment:
         raise ConfigurationError(f"{file}: {error}") from error
 
 
-def _settings_tables(read: _File) -> dict[str, dict[str, Any]]:
-    """Return the settings in each table, without axes and prices."""
-    tables = {"common": read.common}
-    for group in ("environments", "models", "ablations"):
-        apart = {"environments": {"environment", *AXES}, "models": {"price"}, "ablations": set()}[group]
-        for name, table in getattr(read, group).items():
-            tables[f"{group}.{name}"] = {key: value for key, value in table.items() if key not in apart}
-    return tables
-
-
-def _specs(read: _File, matrix: _Matrix) -> tuple[RunSpec, ...]:
-    environments = matrix.environments or list(read.environments)
+def _specs(read: _File) -> tuple[RunSpec, ...]:
+    environments = read.matrix.environments or list(read.environments)
     if not environments:
         raise ConfigurationError("[matrix], environments: name at least one, or give it a table [environments.NAME]")
     found: list[RunSpec] = []
@@ -155,7 +126,7 @@ def _specs(read: _File, matrix: _Matrix) -> tuple[RunSpec, ...]:
             raise ConfigurationError(f"[[exclude]]: unknown key {min(unknown)!r}")
     effective = [False] * len(rules)
     for environment in environments:
-        axes = _axes(read, matrix, environment)
+        axes = _axes(read, environment)
         used["models"] |= {*axes["models"]}
         used["ablations"] |= {*axes["ablations"]}
         for values in product(*axes.values()):
@@ -183,7 +154,7 @@ def _several(values: Any) -> list[Any]:
     return values if isinstance(values, list) else [values]
 
 
-def _axes(read: _File, matrix: _Matrix, environment: str) -> dict[str, list[Any]]:
+def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
     table = read.environments.get(environment, {})
     own = {axis: table[axis] for axis in AXES if axis in table}
     own = validated(_Axes, own, f"key {{}} of [environments.{environment}]").model_dump(exclude_unset=True)
@@ -194,7 +165,7 @@ def _axes(read: _File, matrix: _Matrix, environment: str) -> dict[str, list[Any]
         "models": list(read.models) or [{**read.common, **table}.get("model", DEMO)],
         "seeds": [0],
     }
-    given = {axis: values for axis, values in matrix.model_dump().items() if values}
+    given = {axis: values for axis, values in read.matrix.model_dump().items() if values}
     return {axis: own.get(axis, given.get(axis, values)) for axis, values in usual.items()}
 
 
@@ -216,7 +187,9 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     parts = [label, axes["actor"], axes["strategy"], None if ablation == NONE else ablation, model]
     series = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
     settings = _merge(settings, read.ablations.get(ablation, {}))
-    made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings})
+    if given := {"environment", "seed"} & {*settings}:
+        raise ConfigurationError(f"{series}: {min(given)} is an axis, not a setting")
+    made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings}, f"key {{}} of {series}")
     return RunSpec(f"{series}-s{at['seed']}", series, axes, made)
 
 

@@ -132,12 +132,16 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[comon]\nmax_trials = 3", "'comon'"),
-        ("[common]\nmax_trails = 3", "unknown key 'max_trails' of [common] (did you mean max_trials?)"),
-        ("[common]\nlimit = 'two'", "the key limit of [common] must be a valid integer, not 'two'"),
-        ("[matrix]\nstrategy = ['retry']", "unknown key 'strategy' of [matrix] (did you mean strategies?)"),
-        ("[environments.a]\nlimt = 2", "unknown key 'limt' of [environments.a] (did you mean limit?)"),
-        ("[common.budgets.run]\ncots = 1", "budgets.run.cots"),
+        ("[comon]\nmax_trials = 3", "unknown key 'comon' (did you mean common?)"),
+        ("[common]\nmax_trails = 3\n[environments.a]", "key 'max_trails' of a-demo (did you mean max_trials?)"),
+        ("[environments.a]\nlimit = 'two'", "the key limit of a-demo must be a valid integer, not 'two'"),
+        (
+            "[environments.a]\nlimt = 2\ncots = 1",
+            "'limt' of a-demo (did you mean limit?); unknown key 'cots' of a-demo",
+        ),
+        ("[common]\nseed = 1\n[environments.a]", "a-demo: seed is an axis, not a setting"),
+        ("[matrix]\nstrategy = ['retry']", "unknown key 'matrix.strategy' (did you mean strategies?)"),
+        ("[common.budgets.run]\ncots = 1\n[environments.a]", "budgets.run.cots"),
         ("[matrix]\nstrategies = ['retry']", "environments"),
         ("[environments.alfworld]\n[[exclude]]\nactor = 'cot'", "[[exclude]] number 1 excludes nothing"),
         ("[environments.alfworld]\n[ablations.small]\nmemory_size = 1", "[ablations.small]: no run uses it"),
