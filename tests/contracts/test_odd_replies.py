@@ -7,7 +7,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import Memory, ModelOptions, create_reflexion
-from langgraph_reflexion.memory.reading import LONGEST
+from langgraph_reflexion.memory.episodic import LONGEST
 from langgraph_reflexion.models.replies import TOO_LONG
 from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_reflexion import PROFILES, Heuristic, Memory, create_reflexion, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.prompt import without_examples
-from langgraph_reflexion.memory.reading import LONGEST, read_reflection
+from langgraph_reflexion.memory.episodic import LONGEST, read_reflection
 from tests.support.toys import Parrot, asks_for, counting_badly, play, text_of
 
 VERDICT = "zebra feedback"

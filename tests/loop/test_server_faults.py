@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions, Retries, ToolEnvironment, load_model, load_prompts
-from langgraph_reflexion.memory.reading import LONGEST
+from langgraph_reflexion.memory.episodic import LONGEST
 from langgraph_reflexion.models.client import ESTIMATED
 from langgraph_reflexion.models.limits import LIMITS, limiting
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel

@@ -12,7 +12,7 @@ from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress,
 from langgraph_reflexion.retries import WAITING, Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
-from langgraph_reflexion.testing.model_answers import events
+from langgraph_reflexion.testing.model_server import events
 from tests.support import toys
 from tests.support.toys import count_to
 

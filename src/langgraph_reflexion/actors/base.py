@@ -11,8 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.context import Prompt, opening_of, with_lessons
 from langgraph_reflexion.envs.base import Action, Environment, Task
-from langgraph_reflexion.memory.episodic import status_line
-from langgraph_reflexion.memory.memory_map import MapMemory
+from langgraph_reflexion.memory.episodic import MapMemory, status_line
 from langgraph_reflexion.models.calls import CallId, Reply, sanitize
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import Profile

@@ -11,8 +11,7 @@ from langgraph_reflexion.cli.basics import AsJson, suggest
 from langgraph_reflexion.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from langgraph_reflexion.memory.snapshot import LessonSnapshot
-    from langgraph_reflexion.memory.store import LessonStore
+    from langgraph_reflexion.memory.store import LessonSnapshot, LessonStore
 
 T = TypeVar("T")
 

@@ -102,8 +102,8 @@ def show(
 def _list(folder: Path) -> None:
     from rich.console import Console
 
+    from langgraph_reflexion.experiments.comparison import task_lines
     from langgraph_reflexion.experiments.record import read_run
-    from langgraph_reflexion.experiments.report_tables import task_lines
 
     console, run = Console(highlight=False), read_run(folder)
     width = console.width if console.is_terminal else 120

@@ -19,9 +19,9 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langgraph_reflexion.demo import alfworld, fever, hotpotqa, programming, webshop, workspace
-from langgraph_reflexion.demo.programming.task import read_assignment
+from langgraph_reflexion.demo.persona import reply, retold
+from langgraph_reflexion.demo.programming import read_assignment
 from langgraph_reflexion.demo.prompt import Prompt, read_prompt, split_notes, without_examples
-from langgraph_reflexion.demo.reply import reply, retold
 
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, for usage and budgets."""

@@ -21,9 +21,8 @@ from langgraph_reflexion.demo.hotpotqa.world import (
     read_library,
     stem,
 )
-from langgraph_reflexion.demo.persona import slips_at
+from langgraph_reflexion.demo.persona import Act, slips_at
 from langgraph_reflexion.demo.prompt import Advice, Prompt
-from langgraph_reflexion.demo.reply import Act
 
 SLIPS = {**ON_QUESTIONS, "halfway": 0.5, "hasty": 0.9, "namesake": 0.9, "again": 0.3}
 """Share of claims with each slip: two of three labels are often right by chance."""

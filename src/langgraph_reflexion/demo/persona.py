@@ -1,8 +1,13 @@
-"""Habits of the demo model: mistakes that it repeats on a task until a reflection names them."""
+"""Habits of the demo model, mistakes that it repeats on a task until a reflection names them, and its replies."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion.demo.prompt import Prompt, Turn
 
 LUCK = 0.03
 """Probability of avoiding a slip by chance."""
@@ -20,3 +25,32 @@ def slips_at(task: str, often: Mapping[str, float], rng: Random) -> Callable[[st
     `often` is the share of tasks with each slip.
     """
     return lambda slip: habit(task, slip) < often[slip] and rng.random() >= LUCK
+
+
+class Act(NamedTuple):
+    """A thought, and an action as a tool call and as text."""
+
+    thought: str
+    name: str
+    args: dict[str, str]
+    text: str
+
+
+def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
+    """Return an action as text or as a tool call."""
+    if prompt.cue:
+        return AIMessage(act.thought if prompt.cue == "Thought" else act.text)
+    if in_text:
+        return AIMessage(f"Thought: {act.thought}\nAction: {act.text}")
+    call = {"name": act.name, "args": act.args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
+    return AIMessage(act.thought, tool_calls=[call])
+
+
+STEPS, LETTERS = 8, 80
+"""Number of actions listed, and characters of each."""
+
+
+def retold(turns: Sequence[Turn]) -> str:
+    """List the last actions of a successful trial."""
+    done = [" ".join(turn.action.split())[:LETTERS] for turn in turns if turn.action]
+    return f"What worked, in this order: {'; '.join(done[-STEPS:]) or 'to hand it in at once'}."

@@ -10,14 +10,20 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from langgraph_reflexion.experiments.experiment_folder import holds_experiment, read_experiment_info, run_folders
+from langgraph_reflexion.experiments.comparison import group_tables, overview_table, pair_table
 from langgraph_reflexion.experiments.figures import draw
 from langgraph_reflexion.experiments.groups import RunGroup, caption, group_runs
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.pairing import Pair, count, pair
-from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
+from langgraph_reflexion.experiments.record import (
+    ERRORS,
+    Run,
+    holds_experiment,
+    read_experiment_info,
+    read_run,
+    run_folders,
+)
 from langgraph_reflexion.experiments.report import RunReport, report_run
-from langgraph_reflexion.experiments.report_tables import group_tables, overview_table, pair_table
 from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.printable import printable
 

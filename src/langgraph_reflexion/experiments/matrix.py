@@ -11,9 +11,8 @@ from typing import Any, Literal
 
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
-from langgraph_reflexion.experiments.experiment_folder import write_experiment
 from langgraph_reflexion.experiments.matrix_file import Experiment, RunSpec
-from langgraph_reflexion.experiments.record import Run, holds_run, read_run
+from langgraph_reflexion.experiments.record import Run, holds_run, read_run, write_experiment
 from langgraph_reflexion.experiments.runner import arun
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.experiments.setup import set_up

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.memory.episodic import EpisodicMemory, Memory
+from langgraph_reflexion.memory.episodic import EpisodicMemory, MapMemory, Memory
 from langgraph_reflexion.memory.lessons import LessonMemory
-from langgraph_reflexion.memory.memory_map import MapMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.profiles import Profile

@@ -1,14 +1,19 @@
-"""Episodic memory: the reflections that a task keeps (section 3 of the paper)."""
+"""Memory within a task: its reflections (section 3 of the paper) as they are read and kept, and the memory map."""
 
+import re
 from dataclasses import dataclass
+from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
 from langgraph_reflexion.choices import Feedback, Keep
+from langgraph_reflexion.envs.base import Environment, MemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.memory.reading import read_reflection
+from langgraph_reflexion.models.calls import note
+from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState
 
 
@@ -21,7 +26,7 @@ class Memory:
         size: Ω, the number of reflections kept; the profile's unless given.
         keep: `window` keeps the last Ω, `full` keeps all.
         map: Whether the actor and the self-reflection see a map of what the world has revealed so far (the memory map
-            of the preprint). ALFWorld, HotPotQA and WebShop draw one.
+            of the preprint). ALFWorld draws one.
         lessons: Lessons that outlive their task, kept in the store that the graph is compiled with.
     """
 
@@ -59,3 +64,79 @@ def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
         return line
     line += f", score {evaluation['score']:g}"
     return f"{line}\n{evaluation['feedback']}" if feedback == "words" and evaluation["feedback"] else line
+
+
+LONGEST = 2_000
+"""Characters of a reflection that are kept: every later prompt has to hold it."""
+
+_LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson)[ \d]*:[\s*_]*)+", re.IGNORECASE)
+_INVENTED = re.compile(
+    r"^[ \t>*_#-]*(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |"
+    r"what you wr(?:o|i)te down after |the world has been put back |here is the task again|reflection:|--- )",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def read_reflection(text: str) -> str:
+    """Return the reflection in a reply, without empty lines and in at most `LONGEST` characters.
+
+    Reasoning and labels are left out, and so is a transcript that the model invents after it. A reflection that is
+    too long is cut at the end of a sentence, with a note in the trial's record.
+
+    Args:
+        text: The model's reply.
+    """
+    text = text.rpartition("</think>")[2][: 10 * LONGEST]
+    said = _LABEL.sub("", text.strip())
+    if (invented := _INVENTED.search(said)) and invented.start():
+        said = said[: invented.start()]
+    said = "\n".join(line.rstrip() for line in said.splitlines() if line.strip()) or text.strip()
+    if len(said) <= LONGEST:
+        return said
+    note(f"the reflection is cut to {LONGEST} characters")
+    cut = said[:LONGEST]
+    end = max(cut.rfind(mark) for mark in (". ", "! ", "? "))
+    return cut[: end + 1] if end > LONGEST // 2 else f"{cut.rpartition(' ')[0] or cut} ..."
+
+
+class MapMemory:
+    """The memory map of a task, drawn from the state before every call whose prompt shows it.
+
+    Args:
+        lasting: Whether it keeps what earlier trials have shown and a reset leaves true; strategies without memory
+            begin every trial with an empty map.
+
+    Raises:
+        ConfigurationError: the environment draws no map.
+    """
+
+    def __init__(self, environment: Environment, prompts: Prompts, *, lasting: bool) -> None:
+        if type(environment).memory_map is Environment.memory_map:
+            raise ConfigurationError(f"Memory(map=True): {environment.name} draws no memory map with this actor")
+        self.environment = environment
+        self.prompts = prompts
+        self._lasting = lasting
+
+    def lasting(self, state: ReflexionState) -> dict[str, Any]:
+        """Return the part of the map that holds in the next trial."""
+        return self._draw(state).known if self._lasting else {}
+
+    def text(self, state: ReflexionState) -> str:
+        """Return the map as prompts show it; empty while nothing is known."""
+        lines = self._draw(state).text
+        return self.prompts.render("map", lines=lines, earlier=bool(state.get("memory_map"))) if lines else ""
+
+    def append_to(self, messages: list[BaseMessage], state: ReflexionState, cue: str = "") -> list[BaseMessage]:
+        """Return a prompt with the map at its end (before a cue), where it leaves the provider's prefix cache valid.
+
+        The state has observations in full.
+        """
+        if not (drawn := self.text(state)):
+            return messages
+        *before, last = messages
+        content = "\n\n".join(filter(None, [last.text.removesuffix(cue).rstrip("\n"), drawn, cue]))
+        return [*before, last.model_copy(update={"content": content})]
+
+    def _draw(self, state: ReflexionState) -> MemoryMap:
+        known = state.get("memory_map") or {}
+        return self.environment.memory_map(state["task"], state["episode"]["observation"], state["trajectory"], known)

@@ -21,7 +21,7 @@ from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
-from langgraph_reflexion.testing.recorded import RecordedChatModel, RecordedReply
+from langgraph_reflexion.testing.models import RecordedChatModel, RecordedReply
 
 PLACEHOLDER = "[The log holds no reflection on this trial.]"
 """The reply to a reflection prompt whose reflection was not logged."""

@@ -11,9 +11,16 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.estimate import estimate, estimate_table, total
 from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.matrix import ExperimentObserver, Outcome, check, run_experiment
+from langgraph_reflexion.experiments.matrix import (
+    ExperimentObserver,
+    Outcome,
+    check,
+    estimate,
+    estimate_table,
+    run_experiment,
+    total,
+)
 from langgraph_reflexion.experiments.matrix_file import Experiment, read_experiment
 from tests.support.cli import GuessingServer
 from tests.support.guessing import rows

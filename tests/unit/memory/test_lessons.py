@@ -6,8 +6,7 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.memory.records import SHOWN_CHARACTERS, LessonEdit, escape_for_prompt, lesson_id, plain
-from langgraph_reflexion.memory.snapshot import LessonSnapshot
-from langgraph_reflexion.memory.store import LessonStore, environments, open_lessons
+from langgraph_reflexion.memory.store import LessonSnapshot, LessonStore, environments, open_lessons
 from langgraph_reflexion.prompts import load_prompts
 from tests.support.lessons import HOSTILE, source
 

@@ -27,9 +27,8 @@ from langgraph_reflexion.demo.alfworld.world import (
     seen_at_first,
     tell_room,
 )
-from langgraph_reflexion.demo.persona import habit
+from langgraph_reflexion.demo.persona import Act, habit
 from langgraph_reflexion.demo.prompt import Prompt, Turn
-from langgraph_reflexion.demo.reply import Act
 
 CONFUSION = {4: 0.4, 5: 0.8}
 """Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""

@@ -19,9 +19,8 @@ from langgraph_reflexion.demo.hotpotqa.world import (
     page_of,
     read_library,
 )
-from langgraph_reflexion.demo.persona import LUCK, habit, slips_at
+from langgraph_reflexion.demo.persona import LUCK, Act, habit, slips_at
 from langgraph_reflexion.demo.prompt import Advice, Prompt, sentences_of
-from langgraph_reflexion.demo.reply import Act
 
 VAGUE = 0.4
 """Probability of a useless reflection."""

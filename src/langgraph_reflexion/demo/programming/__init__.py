@@ -17,8 +17,8 @@ from random import Random
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.demo.persona import LUCK, habit
+from langgraph_reflexion.demo.programming import Assignment, Case, Exercise, fenced, literal
 from langgraph_reflexion.demo.programming.search import Program, find_program
-from langgraph_reflexion.demo.programming.task import Assignment, Case, Exercise, fenced, literal
 
 OVERLOOKS = 0.8
 """Probability of overlooking an example other than the first."""

@@ -14,9 +14,8 @@ import math
 import re
 from random import Random
 
-from langgraph_reflexion.demo.persona import habit
+from langgraph_reflexion.demo.persona import Act, habit
 from langgraph_reflexion.demo.prompt import Prompt
-from langgraph_reflexion.demo.reply import Act
 from langgraph_reflexion.demo.workspace.edits import candidates, is_test
 from langgraph_reflexion.demo.workspace.world import NOTHING, NOTHING_RUNS, Try, Workshop, note, noted, read_workshop
 
