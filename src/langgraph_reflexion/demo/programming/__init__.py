@@ -1,6 +1,7 @@
 """The demo model on programming in Python: it searches for a program that fits the cases in the prompt.
 
-It knows no problem, and goes by the examples:
+It reads the problem with all its cases, the last attempt and the reflection on it. It knows no problem by name, and
+goes by the examples:
 
 * Writing tests, it takes every example.
 * Implementing, it overlooks some of the examples, and takes the first program that fits the others.
@@ -10,15 +11,207 @@ It knows no problem, and goes by the examples:
 With tools, it runs its tests before it submits a program; the reflection uses their result.
 """
 
+import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Any, Literal, NamedTuple
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
 from langgraph_reflexion.demo.persona import LUCK, habit
-from langgraph_reflexion.demo.programming import Assignment, Case, Exercise, fenced, literal
-from langgraph_reflexion.demo.programming.search import Program, find_program
+from langgraph_reflexion.demo.programming.search import Example, Function, Program, find_program
+from langgraph_reflexion.demo.prompt import REFLECTION
+
+_PYTHON = re.compile(
+    r'^(?P<head>def (?P<name>\w+)\((?P<arguments>[^()]*)\) -> (?P<returns>[^\n]+?):)\s*\n\s*"""(?P<told>.*?)"""',
+    re.MULTILINE | re.DOTALL,
+)
+_TYPES = {
+    "int": "int", "list[int]": "ints", "List[int]": "ints", "str": "str", "list[str]": "strs", "List[str]": "strs",
+}  # fmt: skip
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?!\w|\.\d)")
+USUAL = (0, 1)
+"""Constants that are always tried."""
+
+
+class Case(NamedTuple):
+    """A call with its expected result, as written and as values."""
+
+    call: str
+    expected: str
+    example: Example
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """The problem."""
+
+    name: str
+    head: str
+    """Its signature."""
+    function: Function | None
+    """Its types; None for types that the demo model does not know."""
+    words: str
+    """The docstring without examples."""
+    shown: tuple[Case, ...]
+
+    @property
+    def constants(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys([*map(int, _NUMBER.findall(self.words)), *USUAL]))
+
+    def whole(self, body: Sequence[str]) -> str:
+        return "\n".join([self.head, *(f"    {line}" for line in body)])
+
+    def cases(self, text: str) -> tuple[Case, ...]:
+        """Return the cases in a text: `f(1) == 2`, or those of a docstring."""
+        found = {case.example.arguments: case for case in self._cases(text)}
+        return tuple(found.values())
+
+    def _cases(self, text: str) -> Iterator[Case]:
+        for match in re.finditer(rf"\b{re.escape(self.name)}\(", text):
+            end = _until(text, match.end(), ")")
+            between = re.compile(r"\s*==\s*|\n\s*").match(text, end + 1)
+            if between is None:
+                continue
+            call = text[match.start() : end + 1]
+            expected = (
+                text[between.end() : _until(text, between.end(), ")\n`;,")].partition("  -- ")[0].strip().rstrip(".")
+            )
+            try:
+                arguments, result = _value(f"({text[match.end() : end]},)"), _value(expected)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                continue
+            if self._fits(arguments, result):
+                yield Case(call, expected, Example(arguments, result))
+
+    def _fits(self, arguments: tuple[Any, ...], result: Any) -> bool:
+        """Return whether a case has the types of the function."""
+        if self.function is None:
+            return True
+        kinds = [*(kind for _, kind in self.function.arguments), self.function.returns]
+        values = [*arguments, result]
+        return len(kinds) == len(values) and all(map(_is, values, kinds))
+
+
+def literal(value: Any) -> str:
+    """Return a value in Python, with lists for tuples."""
+    return f"[{', '.join(map(literal, value))}]" if isinstance(value, tuple) else repr(value)
+
+
+def fenced(code: str) -> str:
+    """Return a code block."""
+    return f"```python\n{code}\n```"
+
+
+def read_exercise(text: str) -> Exercise | None:
+    """Return the last problem in a text."""
+    found = list(_PYTHON.finditer(text))
+    if not found:
+        return None
+    match = found[-1]
+    words, _, examples = match["told"].partition(">>>")
+    bare = Exercise(match["name"], match["head"], _function(match), " ".join(words.split()), ())
+    return replace(bare, shown=bare.cases(examples))
+
+
+def _function(match: re.Match[str]) -> Function | None:
+    arguments = []
+    for each in filter(None, re.split(r",\s*(?![^\[<]*[\]>])", match["arguments"].strip())):
+        name, _, kind = each.partition(":")
+        arguments.append((name.strip(), _TYPES.get(kind.strip(), "")))
+    returns = _TYPES.get(match["returns"].strip(), "")
+    known = bool(arguments) and bool(returns) and all(kind for _, kind in arguments)
+    return Function(tuple(arguments), returns) if known else None
+
+
+def _until(text: str, begin: int, ends: str) -> int:
+    """Return the offset of the next of these signs outside brackets and quotes."""
+    depth, quote, index = 0, "", begin
+    while index < len(text):
+        sign = text[index]
+        if quote:
+            index += sign == "\\"
+            quote = "" if sign == quote else quote
+        elif depth <= 0 and sign in ends:
+            break
+        elif sign in "\"'":
+            quote = sign
+        else:
+            depth += (sign in "([{") - (sign in ")]}")
+        index += 1
+    return min(index, len(text))
+
+
+def _value(written: str) -> Any:
+    try:
+        return _frozen(ast.literal_eval(written))
+    except SystemError:
+        # Before Python 3.11.8 and 3.12.2, if another thread happens to parse something (CPython issue 106905).
+        return _value(written)
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind in ("ints", "strs"):
+        return isinstance(value, tuple) and all(_is(each, kind[:-1]) for each in value)
+    return type(value) is {"int": int, "str": str}[kind]
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict | set):
+        raise ValueError("neither a number nor a text nor a list")
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+Role = Literal["tests", "implement", "reflect"]
+
+_FAILED = re.compile(r"^Tests that failed:\n(?P<tests>.*?)(?=\n\n|\n\(|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^```[^\n]*\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A prompt about programming."""
+
+    role: Role
+    exercise: Exercise
+    code: str
+    """The last implementation; empty if none is shown."""
+    failed: tuple[Case, ...]
+    """The tests that it failed."""
+    lesson: str
+    """The newest reflection on this function; empty without one."""
+    begun: bool = False
+    """Whether this trial has tried something out."""
+
+
+def read_assignment(messages: Sequence[BaseMessage]) -> Assignment | None:
+    """Read a prompt; return None if it is not about programming."""
+    said = [message.text for message in messages if not isinstance(message, SystemMessage)]
+    exercise = read_exercise(said[0]) if said else None
+    if exercise is None:
+        return None
+    asked = said[0]
+    before, _, _ = asked.rpartition(exercise.head)
+    code = _FENCED.search(before)
+    named = re.compile(rf"\b{re.escape(exercise.name)}\b")
+    reflections = [match["text"] for match in REFLECTION.finditer(asked) if named.search(match["text"])]
+    role: Role = "implement"
+    if asked.rstrip().endswith("Reflection:"):
+        role = "reflect"
+    elif asked.rstrip().endswith("Tests:"):
+        role = "tests"
+    failed = _FAILED.search(asked)
+    return Assignment(
+        role=role,
+        exercise=exercise,
+        code=code["code"] if code else "",
+        failed=exercise.cases(failed["tests"]) if failed else (),
+        lesson=reflections[-1] if reflections else "",
+        begun=len(said) > 1,
+    )
+
 
 OVERLOOKS = 0.8
 """Probability of overlooking an example other than the first."""
