@@ -36,11 +36,13 @@ def experiment(
         say_starting()
     from rich.console import Console
 
-    from langgraph_reflexion.experiments.comparison import compare, read_runs
+    from langgraph_reflexion.experiments.comparison import compare
+    from langgraph_reflexion.experiments.estimate import estimate, estimate_table, total
     from langgraph_reflexion.experiments.locks import locked
-    from langgraph_reflexion.experiments.matrix import check, estimate, estimate_table, run_experiment, total
+    from langgraph_reflexion.experiments.matrix import check, run_experiment
     from langgraph_reflexion.experiments.matrix_file import read_experiment
     from langgraph_reflexion.experiments.progress import ExperimentProgress
+    from langgraph_reflexion.experiments.record import read_runs
 
     read = read_experiment(file)
     folder = out or Path("runs") / file.stem
@@ -61,7 +63,7 @@ def experiment(
         try:
             live = ExperimentProgress(Console(stderr=True), hidden=as_json, runs=len(runs))
             with sigterm_as_ctrl_c(), live as progress:
-                outcomes = asyncio.run(run_experiment(read, runs, folder, progress, given))
+                outcomes = asyncio.run(run_experiment(runs, progress, given))
         except KeyboardInterrupt:
             stopped = f"stopped; finished trials are kept in {folder}; the same command resumes"
             raise typer.Exit(fail(stopped, 130)) from None

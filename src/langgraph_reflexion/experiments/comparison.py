@@ -11,18 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from langgraph_reflexion.experiments.figures import draw
-from langgraph_reflexion.experiments.groups import RunGroup, caption, group_runs
+from langgraph_reflexion.experiments.groups import FREE, RunGroup, caption, group_runs
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.metrics import confusion_rates, final_answer
 from langgraph_reflexion.experiments.pairing import Match, Pair, count, pair
-from langgraph_reflexion.experiments.record import (
-    ERRORS,
-    Run,
-    holds_experiment,
-    read_experiment_info,
-    read_run,
-    run_folders,
-)
+from langgraph_reflexion.experiments.record import ERRORS, Run, read_runs
 from langgraph_reflexion.experiments.report import COSTS, RunReport, report_run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.statistics import format_p
@@ -30,6 +23,9 @@ from langgraph_reflexion.experiments.tables import Cell, PercentCell, Table
 from langgraph_reflexion.printable import printable
 
 Rows = list[list[Cell]]
+
+OF_MODEL = {"base_url", "prices", "temperature", "max_tokens"}
+"""The settings that may differ with the model."""
 
 
 def task_lines(run: Run, width: int) -> list[Text]:
@@ -289,36 +285,25 @@ class Comparison:
 def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     """Compare run folders, or report one.
 
-    An experiment's folder alone is compared by the names of its groups, pairing those that differ on one axis only;
-    beside others it counts as its runs.
+    The folder of an experiment, or any other that holds run folders, is compared by their names, pairing the groups
+    that differ in one setting only, or in their model; beside other folders it counts as its runs.
 
     Raises:
         ConfigurationError: one of them holds no run.
     """
     several = [folders] if isinstance(folders, Path | str) else folders
     runs = read_runs(several)
-    if len(several) > 1 or not holds_experiment(several[0]):
-        groups = group_runs(runs)
-        pairs = tuple(pair(one, other) for one, other in combinations(groups, 2))
-        return Comparison(tuple(map(report_run, runs)), groups, pairs)
-    listed = read_experiment_info(several[0])["runs"]
-
-    def axes(group: RunGroup) -> dict[str, Any]:
-        return {name: value for name, value in listed[group.runs[0].folder.name]["axes"].items() if name != "seed"}
-
-    groups = group_runs(runs, lambda run: str(listed[run.folder.name]["series"]))
-    pairs = tuple(
-        pair(one, other)
-        for one, other in combinations(groups, 2)
-        if sum(value != axes(other)[name] for name, value in axes(one).items()) == 1
-    )
-    return Comparison(tuple(map(report_run, runs)), groups, pairs, brief=True)
+    together = len(several) == 1 and runs[0].folder != Path(several[0])
+    groups = group_runs(runs, _series if together else None)
+    pairs = [pair(one, other) for one, other in combinations(groups, 2) if not together or _nearly_equal(one, other)]
+    return Comparison(tuple(map(report_run, runs)), groups, tuple(pairs), brief=together)
 
 
-def read_runs(folders: Sequence[Path | str]) -> list[Run]:
-    """Read run folders; an experiment's folder counts as its runs."""
-    return [
-        read_run(run)
-        for folder in folders
-        for run in (run_folders(folder) if holds_experiment(folder) else [Path(folder)])
-    ]
+def _series(run: Run) -> str:
+    return run.folder.name.removesuffix(f"-s{run.settings['seed']}")
+
+
+def _nearly_equal(one: RunGroup, other: RunGroup) -> bool:
+    names = (one.settings.keys() | other.settings.keys()) - {*FREE}
+    differing = {name for name in names if one.settings.get(name) != other.settings.get(name)}
+    return len(differing - OF_MODEL if "model" in differing else differing) == 1

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 from langgraph_reflexion.experiments.matrix_file import Experiment, RunSpec
-from langgraph_reflexion.experiments.record import Run, holds_run, read_run, write_experiment
+from langgraph_reflexion.experiments.record import Run, holds_run, read_run
 from langgraph_reflexion.experiments.runner import arun
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.experiments.setup import set_up
@@ -112,18 +112,9 @@ def _check(spec: RunSpec, folder: Path, environments: dict[str, Environment]) ->
 
 
 async def run_experiment(
-    experiment: Experiment,
-    runs: Sequence[PlannedRun],
-    folder: Path | str,
-    observer: ExperimentObserver,
-    given: Mapping[str, Any],
+    runs: Sequence[PlannedRun], observer: ExperimentObserver, given: Mapping[str, Any]
 ) -> list[Outcome]:
     """Run or resume the runs of an experiment one after the other. One that stops does not stop the others."""
-    facts = {
-        each.spec.name: {"series": each.spec.series, "axes": {**each.spec.axes}, "settings": each.settings.public()}
-        for each in runs
-    }
-    write_experiment(Path(folder), {"file": experiment.file.name}, facts)
     outcomes = []
     for each in runs:
         began = perf_counter()

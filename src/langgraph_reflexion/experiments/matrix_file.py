@@ -82,7 +82,7 @@ class RunSpec:
 
     name: str
     series: str
-    axes: Mapping[str, Any]
+    """Its name without the seed."""
     settings: RunSettings
 
 
@@ -146,8 +146,8 @@ def _specs(read: _File) -> tuple[RunSpec, ...]:
     if times > 1:
         raise ConfigurationError(f"{times} runs would be called {name}: rename the labels")
     # A whole comparison under the first seed comes before a second seed of anything.
-    seeds = list(dict.fromkeys(spec.axes["seed"] for spec in found))
-    return tuple(sorted(found, key=lambda spec: seeds.index(spec.axes["seed"])))
+    seeds = list(dict.fromkeys(spec.settings.seed for spec in found))
+    return tuple(sorted(found, key=lambda spec: seeds.index(spec.settings.seed)))
 
 
 def _several(values: Any) -> list[Any]:
@@ -183,14 +183,13 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     settings: dict[str, Any] = {}
     for table in (read.common, own, of_model, of_axes):
         settings = _merge(settings, table)
-    axes = {**at, "actor": settings.get("actor"), "strategy": settings.get("strategy")}
-    parts = [label, axes["actor"], axes["strategy"], None if ablation == NONE else ablation, model]
+    parts = [label, settings.get("actor"), settings.get("strategy"), None if ablation == NONE else ablation, model]
     series = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
     settings = _merge(settings, read.ablations.get(ablation, {}))
     if given := {"environment", "seed"} & {*settings}:
         raise ConfigurationError(f"{series}: {min(given)} is an axis, not a setting")
     made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings}, f"key {{}} of {series}")
-    return RunSpec(f"{series}-s{at['seed']}", series, axes, made)
+    return RunSpec(f"{series}-s{at['seed']}", series, made)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def new_info(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
         "commit": commit(),
         **{package: version(package) for package in ("langgraph", "langchain-core")},
     }
-    info["created"] = datetime.now(UTC).isoformat(timespec="seconds")
+    info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
     return info
 
 

@@ -1,4 +1,4 @@
-"""Run folders: the settings of a run, and one row for each finished trial; and the folders of experiments.
+"""Run folders: the settings of a run, and one row for each finished trial.
 
     run.json            settings, tasks in their order and their instructions, versions
     trials.jsonl        one row per finished trial, with every step
@@ -6,7 +6,6 @@
     errors.log          the tracebacks of bugs that ended tasks
     checkpoints.db      the state of each task, unless it is in Postgres
     lock                held by the process that works on the run
-    experiment.json     instead: the runs of an experiment, whose folders are beside it
 
 A row may be followed by a better one of the same trial: of a fault that was tried again, or with the reflection that
 a last trial got when more trials were granted. The last one counts.
@@ -263,46 +262,22 @@ def read_run(folder: Path | str) -> Run:
     return Run(folder, info, cast(list[TrialRow], trials))
 
 
+def read_runs(folders: Sequence[Path | str]) -> list[Run]:
+    """Read run folders. A folder of them, as of an experiment, counts as its runs, the oldest first."""
+    found: list[Run] = []
+    for folder in folders:
+        inside = [] if holds_run(folder) else [read_run(path.parent) for path in Path(folder).glob(f"*/{RUN}")]
+        inside.sort(key=lambda run: (run.info.get("created", ""), run.folder.name))
+        found += inside or [read_run(folder)]
+    return found
+
+
 def _check_folder(folder: Path) -> None:
     if not holds_run(folder):
-        several = any(folder.glob(f"*/{RUN}"))
-        hint = "; name its folders one by one, or use `report --paper` for imported logs" if several else ""
         why = "it is a file" if folder.is_file() else f"there is no {RUN}"
-        raise ConfigurationError(f"{folder} holds no run: {why}{hint}")
+        raise ConfigurationError(f"{folder} holds no run: {why}")
 
 
 def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
     if missing := [name for name in names if name not in found]:
         raise ValueError(f"{file} lacks {', '.join(sorted(missing))}")
-
-
-EXPERIMENT = "experiment.json"
-
-
-def write_experiment(folder: Path, facts: Mapping[str, Any], runs: Mapping[str, Any]) -> None:
-    """Write `experiment.json`. The folders of runs that the experiment no longer has stay, and are not listed."""
-    info = {**facts, "runs": runs}
-    atomic_write(folder / EXPERIMENT, [(json.dumps(info, indent=2, ensure_ascii=False) + "\n").encode()])
-
-
-def holds_experiment(folder: Path | str) -> bool:
-    """Return whether an experiment was begun in this folder."""
-    return Path(folder, EXPERIMENT).exists()
-
-
-def read_experiment_info(folder: Path | str) -> dict[str, Any]:
-    """Return a folder's `experiment.json`."""
-    try:
-        info = json.loads(Path(folder, EXPERIMENT).read_text(encoding="utf-8"))
-        [(run["series"], run["axes"]) for run in info["runs"].values()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"{folder} holds no experiment: {EXPERIMENT} {json_error(error)}") from error
-    return cast(dict[str, Any], info)
-
-
-def run_folders(folder: Path | str) -> list[Path]:
-    """Return the run folders of the experiment's runs that have begun."""
-    listed = [Path(folder, name) for name in read_experiment_info(folder)["runs"]]
-    if begun := [run for run in listed if holds_run(run)]:
-        return begun
-    raise ConfigurationError(f"{folder} holds an experiment of which no run has begun")

@@ -1,5 +1,4 @@
 import io
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import Comparison, compare
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.rows import TrialRow
@@ -203,17 +201,10 @@ def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path):
 
 def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path):
     runs = [("reflexion", 0, "ab", "c"), ("reflexion", 1, "a", "b"), ("retry", 0, "a", ""), ("retry", 1, "b", "")]
-    listed: dict[str, Any] = {}
     for strategy, seed, *solved in runs:
-        made = seeded(tmp_path, strategy, seed, *solved)
-        axes = {"environment": "x", "strategy": strategy, "seed": seed}
-        listed[made.name] = {"series": f"x-{strategy}", "axes": axes}
-    (tmp_path / "experiment.json").write_text(json.dumps({"created": "now", "runs": listed}))
+        seeded(tmp_path, strategy, seed, *solved)
     comparison = compare(tmp_path)
-    assert [each.label for each in comparison.groups] == ["A x-reflexion", "B x-retry"]
+    assert [each.label for each in comparison.groups] == ["A reflexion", "B retry"]
     assert len(comparison.pairs) == 1
-    assert re.search(r"\n A x-reflexion +8 +38 ± 18 +62 ± 18 ", printed(comparison))
+    assert re.search(r"\n A reflexion +8 +38 ± 18 +62 ± 18 ", printed(comparison))
     assert len(compare([tmp_path, tmp_path / "retry-s0"]).runs) == 5
-    (tmp_path / "experiment.json").write_text("{}")
-    with pytest.raises(ConfigurationError, match=r"experiment\.json"):
-        compare(tmp_path)
