@@ -37,9 +37,8 @@ def experiment(
     from rich.console import Console
 
     from langgraph_reflexion.experiments.comparison import compare
-    from langgraph_reflexion.experiments.estimate import estimate, estimate_table, total
     from langgraph_reflexion.experiments.locks import locked
-    from langgraph_reflexion.experiments.matrix import check, run_experiment
+    from langgraph_reflexion.experiments.matrix import check, estimate, estimate_table, run_experiment, total
     from langgraph_reflexion.experiments.matrix_file import read_experiment
     from langgraph_reflexion.experiments.progress import ExperimentProgress
     from langgraph_reflexion.experiments.record import read_runs
