@@ -25,11 +25,6 @@ class BlockingInCoroutine(SlowCounter):
         raise NotImplementedError
 
 
-class Endless(Counter):
-    def __init__(self):
-        super().__init__(limit=10**6)
-
-
 class Counting(Counter):
     """Its map depends on how often it is requested."""
 
@@ -52,7 +47,7 @@ class Presuming(Counter):
         (Shared, ["add 1", "go down"], "replay_equals_live"),
         (Blocking, ["go up"], "event_loop_stays_free"),
         (BlockingInCoroutine, ["go up"], "event_loop_stays_free"),
-        (Endless, ["read[]"], "limits_truncate"),
+        (lambda: Counter(limit=10**6), ["read[]"], "limits_truncate"),
         (Counting, ["go up"], "memory_maps_go_by_texts"),
         (Presuming, ["go up"], "memory_maps_go_by_texts"),
     ],

@@ -1,5 +1,3 @@
-"""Worlds with `reset` and `step`: Gymnasium's own, and others of this shape."""
-
 import asyncio
 from types import SimpleNamespace
 

@@ -1,5 +1,3 @@
-"""Odd replies of a model's server, over HTTP and with the real client: none ends a run."""
-
 import json
 
 import pytest

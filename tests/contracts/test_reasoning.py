@@ -1,5 +1,3 @@
-"""Reasoning goes back to each provider as it came: trials against servers that refuse everything else."""
-
 import json
 import warnings
 from contextlib import contextmanager

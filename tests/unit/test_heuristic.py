@@ -1,5 +1,3 @@
-"""The heuristic h: compared with a naive reading of the paper, and with the other profiles."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""The oldest versions that `make test-oldest` installs are the ones that pyproject.toml promises."""
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Few-shot programs: the output shown is the output of running them."""
-
 import json
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Bound folders: the files that run on the host stay as they are, and the host's sockets are out of reach."""
-
 import socket
 import sys
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The contract of a sandbox backend: streams, files, limits, policy and isolation, in bubblewrap and Landlock."""
-
 import socket
 import sys
 from pathlib import Path

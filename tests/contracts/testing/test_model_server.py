@@ -1,5 +1,3 @@
-"""The model server: how the real client sees each reply and fault, and that the server stays up."""
-
 import json
 import socket
 import time

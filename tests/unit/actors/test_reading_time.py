@@ -1,5 +1,3 @@
-"""No reply keeps the process busy: the readers of model output are quick with those that were slow."""
-
 from time import thread_time
 
 import pytest

@@ -111,11 +111,6 @@ def test_what_surrounds_brackets_is_none_of_the_action(written, read_as):
     assert action["text"] in written
 
 
-def test_a_very_long_reply_is_cut_in_the_transcript():
-    assert len(read("x" * 10_000)["thought"]) == 500
-    assert len(read("Action: " + "x" * 10_000)["action"]["text"]) == 500
-
-
 @pytest.mark.parametrize(
     ("reply", "args"),
     [
@@ -130,7 +125,9 @@ def test_marks_within_an_action_belong_to_it_and_reasoning_does_not(reply, args)
     assert read(reply)["action"]["args"] == args
 
 
-def test_what_is_cut_is_cut_between_lines():
+def test_what_is_too_long_is_cut_between_lines():
+    assert len(read("x" * 10_000)["thought"]) == 500
+    assert len(read("Action: " + "x" * 10_000)["action"]["text"]) == 500
     assert read("x " * 9_999 + "\nadd 12345")["action"]["name"] == ""
     assert read("x\n" + " " * 19_900 + "add 12345" + "7" * 200)["action"]["name"] == ""
 

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.actors.base import TextActor
-from langgraph_reflexion.actors.reply import LONGEST, call_text
-from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.profiles import PROFILES
@@ -30,9 +28,9 @@ QUICK = settings(
 
 
 @cache
-def acting(kind, name):
+def acting(name):
     client, environment = Client(ScriptedChatModel(replies=[])), ENVIRONMENTS[name]()
-    return kind(client, environment, load_prompts(environment.prompts_from), RULES)
+    return TextActor(client, environment, load_prompts(environment.prompts_from), RULES)
 
 
 NAMES = ["cabinet 1", "the Mug 2.", "up", "3", "\u202emug 1\u202c", "İ 1", "a\u00a0b", "{o}", "'x'", ""]
@@ -59,16 +57,6 @@ texts = st.lists(st.tuples(pieces, st.sampled_from(BREAKS)), min_size=1, max_siz
 )
 blocks = st.one_of(texts, texts.map(lambda text: {"type": "text", "text": text}))
 contents = st.one_of(texts, texts, st.lists(blocks, max_size=3))
-FIELDS = sorted({field for _, spec in ACTIONS for field in spec.schema.model_fields})
-values = st.one_of(names, st.none(), st.integers(), st.lists(names, max_size=2))
-arguments = st.dictionaries(st.one_of(st.sampled_from(FIELDS), names), values, max_size=4)
-tools = st.one_of(st.sampled_from([name for name, _ in ACTIONS]), st.sampled_from(["", "no_such_tool", "GO_TO"]))
-calls = st.builds(lambda name, args: {"name": name, "args": args, "id": "1", "type": "tool_call"}, tools, arguments)
-broken = st.builds(
-    lambda name, args: {"name": name, "args": args, "id": "1", "error": None, "type": "invalid_tool_call"},
-    st.one_of(st.none(), tools),
-    st.one_of(st.none(), texts),
-)
 
 
 def before_its_own_observations(reply):
@@ -115,28 +103,5 @@ def expect_said(decision, reply, environment):
 @example("```\nObservation: x")
 @example("hm\x85Observation: x\u2028go to desk 1")
 def test_a_reply_in_text(name, content):
-    actor, reply = acting(TextActor, name), AIMessage(content)
+    actor, reply = acting(name), AIMessage(content)
     expect_said(actor.decide(reply), reply.text, actor.environment)
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-@QUICK
-@given(contents, st.lists(calls, max_size=2), st.lists(broken, max_size=2))
-def test_a_reply_with_calls(name, content, called, invalid):
-    actor, reply = acting(ToolActor, name), AIMessage(content, tool_calls=called, invalid_tool_calls=invalid)
-    decision = actor.decide(reply)
-    if not called and not invalid:
-        expect_said(decision, reply.text, actor.environment)
-        return
-    assert json.loads(json.dumps(decision)) == decision
-    action = decision["action"]
-    assert decision["thought"].split() == reply.text.split() or len(reply.text) > LONGEST
-    first = (called or invalid)[0]
-    if called and first["name"] in actor.environment.episode.actions():
-        assert (action["name"], action["args"]) == (first["name"], first["args"])
-    else:
-        assert (action["name"], action["args"]) == ("", {})
-    if called and not action["name"]:
-        assert action["text"] == call_text(first["name"], first["args"])
-    if not called:
-        assert action["text"] == f"{first['name'] or ''}({first['args'] or ''})"

@@ -78,13 +78,8 @@ def test_names_in_tool_calls_are_normalized():
     assert bad.reward == 0.0
 
 
-def start(data):
-    ALFWorld(path=".").start({"id": "x", "instruction": "y", "data": data})
-
-
-def task_of(syntax):
-    (task,) = ALFWorld().tasks(limit=1)
-    return task | {"data": task["data"] | {"syntax": syntax}}
+def task(**data):
+    return {"id": "x", "instruction": "y", "data": {"split": "generated-134", "seed": 0, "index": 0} | data}
 
 
 @pytest.mark.parametrize(
@@ -93,10 +88,10 @@ def task_of(syntax):
         (lambda: load_environment("alfworld", engine="inform7"), "native, textworld"),
         (lambda: load_environment("alfworld", max_steps=0), "max_steps"),
         (lambda: ALFWorld().start({"id": "x", "instruction": "y"}), "not a task"),
-        (lambda: start({"split": "generated-134", "seed": 0, "index": "first"}), "x"),
-        (lambda: start({"split": "generated-134", "seed": 0, "index": 134}), "x"),
-        (lambda: start({"folder": "here"}), "x"),
-        (lambda: ALFWorld().action_forms(task_of("foo")), "generated-134/s0/000.*choose one of move, put"),
+        (lambda: ALFWorld(path=".").start(task(index="first")), "x"),
+        (lambda: ALFWorld(path=".").start(task(index=134)), "x"),
+        (lambda: ALFWorld(path=".").start({**task(), "data": {"folder": "here"}}), "x"),
+        (lambda: ALFWorld().action_forms(task(syntax="foo")), "x.*choose one of move, put"),
     ],
 )
 def test_invalid_settings_and_tasks_are_named(use, says):

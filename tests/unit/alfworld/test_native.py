@@ -1,5 +1,3 @@
-"""The native engine against recordings of the reference engine."""
-
 from dataclasses import replace
 from pathlib import Path
 

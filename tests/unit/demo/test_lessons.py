@@ -1,5 +1,3 @@
-"""The demo model and notes from other tasks: it goes by their words alone."""
-
 import json
 
 import pytest

@@ -13,11 +13,6 @@ from tests.support.toys import Counter, CounterEpisode, add, with_action
 TASK = Counter().tasks("hard")[0]
 
 
-class Tool(Enum):
-    AXE = "axe"
-    SAW = "saw"
-
-
 class Pace(Enum):
     SLOW = 1
     FAST = 2
@@ -37,7 +32,7 @@ TYPES = {
     "numbered": Literal[1, 2, 3],
     "paced": Pace,
     "perhaps": Annotated[Literal["a", "b"] | None, "which"],
-    "painted": Tool | None,
+    "painted": Pace | None,
     "united": int | Literal["all"],
     "listed": list[Literal["a b", "c"]],
     "counted": list[int],

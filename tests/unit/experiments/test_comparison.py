@@ -27,12 +27,11 @@ def played(solved_in: Callable[[int], int], tokens: int, trials: int = 4) -> lis
 
 
 def seeded(path: Path, strategy: str, seed: int, *solved: str, tasks: Sequence[str] = "abcd") -> Path:
-    first = {task: [task in those for those in solved] for task in tasks}
     rows = [
-        row(task, trial, right)
-        for task, rights in first.items()
-        for trial, right in enumerate(rights, 1)
-        if not any(rights[: trial - 1])
+        row(task, trial, task in those)
+        for task in tasks
+        for trial, those in enumerate(solved, 1)
+        if not any(task in earlier for earlier in solved[: trial - 1])
     ]
     settings: dict[str, Any] = {"max_trials": len(solved), "strategy": strategy, "seed": seed}
     return folder(path / f"{strategy}-s{seed}", rows, list(tasks), **settings)
@@ -44,18 +43,13 @@ def printed(comparison: Comparison, width: int = 100) -> str:
     return console.export_text()
 
 
-@pytest.fixture
-def dear_and_cheap(tmp_path):
+def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(tmp_path):
     # One solves ten tasks at once and the others in trial 2; the other ten in each trial, at a third of the price.
-    dear = played(lambda task: 1 if task < 10 else 2, 3000)
-    cheap = played(lambda task: 1 + task // 10 + (task >= 30), 1000)
-    folder(tmp_path / "dear", dear, TASKS, max_trials=4)
-    folder(tmp_path / "cheap", cheap, TASKS, max_trials=4, strategy="retry")
-    return compare([tmp_path / "dear", tmp_path / "cheap"])
-
-
-def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(tmp_path, dear_and_cheap):
-    (pair,) = dear_and_cheap.as_json()["pairs"]
+    dear = folder(tmp_path / "dear", played(lambda task: 1 if task < 10 else 2, 3000), TASKS, max_trials=4)
+    rows = played(lambda task: 1 + task // 10 + (task >= 30), 1000)
+    cheap = folder(tmp_path / "cheap", rows, TASKS, max_trials=4, strategy="retry")
+    comparison = compare([dear, cheap])
+    (pair,) = comparison.as_json()["pairs"]
     assert pair["equal_trials"] == {"amount": 4, "solved": [40, 30], "of": 40, "only": [10, 0], "p": 2 / 1024}
     # 100,000 tokens are all that the cheap one spends. They pay for 33 first trials of the dear one.
     tokens = pair["equal_tokens"]
@@ -66,9 +60,9 @@ def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(tmp_
         "B retry is ahead at equal tokens (p < 0.001, 40 tasks)."
     )
     assert pair["conclusion"] == conclusion
-    assert conclusion in printed(dear_and_cheap, 200)
-    assert conclusion.replace("<", "&lt;") in dear_and_cheap._repr_html_()
-    (turned,) = compare([tmp_path / "cheap", tmp_path / "dear"]).pairs
+    assert conclusion in printed(comparison, 200)
+    assert conclusion.replace("<", "&lt;") in comparison._repr_html_()
+    (turned,) = compare([cheap, dear]).pairs
     assert turned.conclusion.startswith("B reflexion is ahead at equal trials")
 
 

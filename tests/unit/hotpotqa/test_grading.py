@@ -1,5 +1,3 @@
-"""Exact match and F1, as the official evaluation has them."""
-
 import pytest
 
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match, overlap

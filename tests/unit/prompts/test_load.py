@@ -49,11 +49,6 @@ def test_examples_by_kind(tmp_path):
     ]
 
 
-def test_a_kind_without_examples_gets_those_of_others():
-    shipped = load_prompts("alfworld")
-    assert shipped.examples("slice", 2) == shipped.examples(None, 2)
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -76,6 +71,7 @@ def test_files_that_the_user_does_not_have_are_the_environments(tmp_path):
     assert prompts.render("setting") == "You are at sea."
     assert prompts.text("actions") == shipped.text("actions")
     assert prompts.examples(None, 9) == shipped.examples(None, 9)
+    assert prompts.examples("slice", 2) == shipped.examples(None, 2), "those of others where a kind has none"
 
 
 @pytest.mark.parametrize("text", ["{% if %}", "{{ nothing }}"])

@@ -1,5 +1,3 @@
-"""The choice of exposed paths: programs, but neither homes nor shared folders."""
-
 import pytest
 
 from langgraph_reflexion.envs.sandbox.exposed_paths import SYSTEM, exposed_paths

@@ -91,8 +91,9 @@ def test_an_impossible_action_is_told_what_is_possible(store):
         f"Invalid action: there is no search bar on this page. {told}",
         f"Invalid action: there is no 'lamp' to click on this page. {told}",
     ]
-    do(shopping, f"click[{SPRAY['asin']}]", "click[Reviews]")
-    assert do(shopping, "click[Buy Now]")[0].endswith("You can click [Back to Search], [< Prev].")
+    *_, reviews, refused = do(shopping, f"click[{SPRAY['asin']}]", "click[Reviews]", "click[Buy Now]")
+    assert reviews == "\n[Back to Search] \n[< Prev] ", "the published data has none"
+    assert refused.endswith("You can click [Back to Search], [< Prev].")
 
 
 @pytest.mark.parametrize(

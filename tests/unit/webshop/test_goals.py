@@ -1,5 +1,3 @@
-"""Goals by the original's rules: which there are, in which order, and with which budgets."""
-
 from random import Random
 
 import pytest

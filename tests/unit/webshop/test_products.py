@@ -1,5 +1,3 @@
-"""Reading products by the rules of the original's loader, and what it stumbles over."""
-
 import pytest
 
 from langgraph_reflexion.envs.webshop.products import read_product

@@ -1,5 +1,3 @@
-"""Search compared with bm25s, with the reference's parameters, words and order of ties."""
-
 from itertools import pairwise
 from random import Random
 

@@ -1,5 +1,3 @@
-"""The summaries of test programs, without which an exit status of 0 does not count."""
-
 import pytest
 
 from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
