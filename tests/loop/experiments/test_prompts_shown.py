@@ -95,7 +95,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
-    shown = trials_of_run(recorded, "1").prompt(1, 1)
+    shown = trials_of_run(recorded, "1")[1].prompt(1, 1)
     assert shown.parts[0][0] == "system"
     assert shown.parts[-1][1] in html.unescape(shown._repr_html_())
 

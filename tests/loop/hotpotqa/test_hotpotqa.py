@@ -12,6 +12,7 @@ import wikipedia
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.settings import RunSettings
@@ -130,6 +131,16 @@ def test_two_wikis_in_many_threads_do_not_mix_and_leave_the_package_unchanged():
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_a_run_records_f1_and_reports_its_mean(tmp_path):
+    settings = RunSettings(environment="hotpotqa", actor="cot-gt", split="own", limit=6, max_trials=2)
+    report = run(settings, tmp_path / "run").report
+    rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
+    assert {tuple(row["measures"]) for row in rows} == {("exact_match", "f1", "precision", "recall")}
+    assert all(row["measures"]["exact_match"] == row["success"] for row in rows)
+    assert [round(solved / 6, 4) for solved in report.solved] == report.measures["exact_match"]
+    assert any("exact match" in str(grid.rows) for grid in compare([tmp_path / "run"]).tables())
 
 
 SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
