@@ -13,7 +13,7 @@ from langgraph_reflexion.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.experiments.locks import open_task_lock
 from langgraph_reflexion.experiments.record import CHECKPOINTS
 from langgraph_reflexion.experiments.task_run import TaskRun
@@ -147,5 +147,9 @@ async def _connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttp
         return
     from openai import DefaultAsyncHttpxClient
 
-    async with DefaultAsyncHttpxClient() as connections:
+    try:
+        connections = DefaultAsyncHttpxClient()
+    except OSError as error:
+        raise EnvironmentUnavailable(f"the certificates cannot be read: {error}: correct SSL_CERT_FILE") from error
+    async with connections:
         yield connections
