@@ -24,8 +24,6 @@ from tests.support.run_folders import folder, row
 OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
 """The options of `whole`: ten calls' worth of trials, on a server that refuses two of the options."""
 
-FOLDER = ("workspace", "--path", "toys", "--instruction", "x")
-
 
 class Whole(NamedTuple):
     home: Path
@@ -94,10 +92,13 @@ def test_run_is_recorded_and_reported_without_the_key(home: Path, server: Guessi
         (["run", ENV, "--out", "x" * 300], "too long"),
         (["run", ENV, "--model", "openai:gpt-4o-mini"], "OPENAI_API_KEY"),
         (["run", ENV, "--split", "colours"], "numbers, letters"),
-        (["run", *FOLDER, "--verify", "pytestt -q"], "the task toys: the command 'pytestt -q': there is no program"),
+        (
+            ["run", "workspace", "--option", 'task={"path": "toys", "instruction": "x", "verify": "pytestt -q"}'],
+            "the task toys: the command 'pytestt -q': there is no program",
+        ),
         (["run", ENV, "--max-trails", "2"], "did you mean max-trials?"),
         (["run", ENV, "--max_trials", "2"], "an option 'max_trials' (did you mean max-trials?)"),
-        (["run", "workspace", "--max-trails", "2"], "does not take the option max_trails"),
+        (["run", ENV], "certificates"),
         (["run", "hotpotqa", "--path"], "'path' of the environment 'hotpotqa' needs a value"),
         (["run", "hotpotqa", "--split", "path"], "needs path="),
         (["run", "workspace", "--task", "nope.toml"], "nope.toml cannot be read: No such file"),

@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -94,3 +95,14 @@ def test_commands_take_the_options_of_their_settings():
     free, raised = ({flags[name] for name in RunSettings.resumable(kind)} for kind in ("free", "raise"))  # type: ignore[arg-type]
     assert raised == {"--max-trials", "--limit", "--budget"}
     assert options("resume") == {*free, *raised, "--base-url", "--database", "--lessons", "--json"}
+
+
+def test_an_environment_of_any_options_takes_those_that_resemble_the_commands(tmp_path: Path) -> None:
+    file = tmp_path / "open_options.py"
+    file.write_text(
+        "from tests.support.toys import Counter\n"
+        "class Open(Counter):\n"
+        "    def __init__(self, colour='red', **options): raise ValueError(options)\n"
+    )
+    result = CliRunner().invoke(app, ["play", f"{file}:Open", "--model-name", "m"])
+    assert "ValueError: {'model_name': 'm'}" in str(result.exception)
