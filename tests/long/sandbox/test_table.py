@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.sandbox import columns
-from tests.support.sandbox.honest import MAY_BE_MISSING, PROGRAMS
-from tests.support.sandbox.probes import COLUMNS, HOSTILE, contained, table
+from tests.support.sandbox.probes import COLUMNS, HONEST, HOSTILE, MAY_BE_MISSING, contained, table
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -16,7 +15,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 def test_outcomes_equal_the_table(backend, user, tmp_path, monkeypatch):
     columns.needs(backend, user)
     monkeypatch.setenv("HOME", str(tmp_path))
-    rows = columns.run("world.py", user, backend)
+    rows = columns.run(user, backend)
     wrong = {}
     for hostile in HOSTILE:
         if hostile.needs and platform.machine() not in hostile.needs:
@@ -30,7 +29,7 @@ def test_outcomes_equal_the_table(backend, user, tmp_path, monkeypatch):
 def test_programs_get_through_on_the_bare_host():
     # This shows that each attack works.
     columns.needs("unsafe-bare-host")
-    rows = columns.run("world.py", "user", "unsafe-bare-host")
+    rows = columns.run("user", "unsafe-bare-host")
     assert len(rows) > 15
     assert {name: row for name, row in rows.items() if not row.get("through")} == {}
 
@@ -38,9 +37,9 @@ def test_programs_get_through_on_the_bare_host():
 @pytest.mark.parametrize(("backend", "user"), [("bubblewrap", "user"), ("landlock", "root")])
 def test_honest_programs_run(backend, user):
     columns.needs(backend, user)
-    rows = columns.run("honest.py", user, backend)
+    rows = columns.run(user, backend, "honest")
     ran = {name: row for name, row in rows.items() if not (name in MAY_BE_MISSING and row.get("missing"))}
-    assert len(ran) >= len(PROGRAMS) - len(MAY_BE_MISSING)
+    assert len(ran) >= len(HONEST) - len(MAY_BE_MISSING)
     assert {name: row for name, row in ran.items() if (row["status"], row["right"]) != ("ok", True)} == {}
 
 

@@ -1,6 +1,6 @@
 """The fixtures of the sandbox's tests, and the columns of the table of hostile programs.
 
-A column is a script of this folder in one backend, as root or as an ordinary user.
+A column is `world.py` in one backend, as root or as an ordinary user.
 """
 
 import json
@@ -46,9 +46,9 @@ def bubblewrap() -> Sandbox:
     return make("bubblewrap")
 
 
-def run(script: str, user: str, *arguments: str) -> dict:
-    """Run a script of this folder, and return the JSON that it prints."""
-    command = [str(HERE / script), *arguments]
+def run(user: str, *arguments: str) -> dict:
+    """Run `world.py`, and return the JSON that it prints."""
+    command = [str(HERE / "world.py"), *arguments]
     if user == "user" and os.geteuid() == 0:
         command = [str(HERE / "as_user.py"), *command]
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=300)

@@ -52,6 +52,11 @@ HOSTILE = [
 ]
 
 
+HONEST = tomllib.loads(Path(__file__).with_name("honest.toml").read_text(encoding="utf-8"))
+"""Harmless programs that must run as usual."""
+MAY_BE_MISSING = {"node", "rustc", "java", "go"}
+
+
 def contained(hostile: Hostile, backend: str, user: str) -> bool:
     """Whether the table says that it is contained."""
     return not {backend, f"{backend}, {user}"} & set(hostile.lets_through)

@@ -1,12 +1,13 @@
-"""Runs the hostile programs in one backend as the current user, and prints what got through as JSON.
+"""Runs programs in one backend as the current user, and prints as JSON what got through, or how they ended.
 
-python world.py BACKEND
+python world.py BACKEND [honest]
 """
 
 import contextlib
 import ctypes
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,11 +19,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from langgraph_reflexion.envs.sandbox import Policy, Result, Sandbox
+from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ReflexionError
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from probes import BEGIN, HOSTILE, Hostile
+from probes import BEGIN, HONEST, HOSTILE, MAY_BE_MISSING, Hostile
 
 warnings.simplefilter("ignore")
 libc = ctypes.CDLL(None)
@@ -127,9 +128,13 @@ def command_lines() -> Iterator[bytes]:
             yield path.read_bytes()
 
 
-def main(backend: str) -> None:
+def main(backend: str, what: str = "hostile") -> None:
     """Run all programs and print the outcomes."""
-    sandbox = Sandbox(backend)
+    outcomes = honest(Sandbox(backend)) if what == "honest" else hostile(Sandbox(backend))
+    print(json.dumps(outcomes))
+
+
+def hostile(sandbox: Sandbox) -> dict[str, dict]:
     with world() as found:
 
         def attempt(hostile: Hostile) -> dict:
@@ -149,10 +154,28 @@ def main(backend: str) -> None:
                 "error": last[:150],
             }
 
-        chosen = [each for each in HOSTILE if backend != "unsafe-bare-host" or each.bare]
+        chosen = [each for each in HOSTILE if sandbox.backend != "unsafe-bare-host" or each.bare]
         with ThreadPoolExecutor(3) as pool:
-            print(json.dumps({each.name: row for each, row in zip(chosen, pool.map(attempt, chosen), strict=True)}))
+            return {each.name: row for each, row in zip(chosen, pool.map(attempt, chosen), strict=True)}
+
+
+def honest(sandbox: Sandbox) -> dict[str, dict]:
+    def run(name: str) -> dict:
+        # rustup's proxies, for example, need a toolchain.
+        version = [name, "version" if name == "go" else "--version"]
+        if name in MAY_BE_MISSING and (
+            not shutil.which(name) or subprocess.run(version, capture_output=True).returncode
+        ):
+            return {"missing": True}
+        program = {"command": ["python", "main.py"], "file": "main.py", **HONEST[name]}
+        argv = [sys.executable if word == "python" else word for word in program["command"]]
+        limits = Limits(wall=60, cpu=60, disk=256 << 20, processes=128)
+        done = sandbox.run(argv, files={program["file"]: program["source"]}, limits=limits)
+        return {"status": done.status, "right": "42" in done.text, "said": (done.text + done.errors)[-400:]}
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(HONEST, pool.map(run, HONEST), strict=True))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
