@@ -12,8 +12,8 @@ Feedback = Literal["binary", "scalar", "words"]
 """What the actor and the self-reflection see of an evaluation: that the trial failed, also the score, or also the
 evaluator's words."""
 
-Keep = Literal["window", "full"]
-"""Which reflections are kept: the last Ω, or all."""
+Keep = Literal["window", "full", "summary"]
+"""Which reflections are kept: the last Ω, all, or the last Ω, the oldest of which condenses all earlier ones."""
 
 Checkpoints = Literal["history", "latest"]
 """Whether a checkpointer keeps every step, or the latest, which resuming needs."""

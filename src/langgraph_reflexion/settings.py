@@ -102,7 +102,7 @@ class ReflexionSettings(BaseModel):
     max_cycles: int | None = rule(
         "More identical cycles in a row than this stop a trial.", node="heuristic_check", ge=1
     )
-    memory: Keep = option("window", "How reflections are kept: the last ones, or all.", node="reflect")
+    memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(

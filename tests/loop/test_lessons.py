@@ -59,6 +59,7 @@ async def test_lessons_from_failure_and_success_are_written_with_their_source():
     where = [getattr(failure, key) for key in ("outcome", "task", "trial", "profile", "model", "thread")]
     assert where == ["failure", "c3", 1, "paper", "scripted", "1"]
     assert (success.outcome, success.trial) == ("success", 2)
+    assert [(use.trial, use.success, use.lessons) for use in known.uses] == [(1, False, []), (2, True, [])]
     assert final["trials"][-1]["usage"]["evaluate"]["llm_calls"] == 1
     assert final["usage"] == final["trials"][-1]["usage"]
 
@@ -72,6 +73,7 @@ async def test_the_next_task_is_shown_the_lessons_and_solved_at_once():
     assert (final["status"], len(final["trials"]), len(final["lessons"])) == ("solved", 1, 2)
     assert all(f'"{said}"' in text_of(model.prompts[0]) for said in (FAILED, COUNTED))
     lessons = (await book(store)).lessons
+    assert all((lesson.recalled, lesson.succeeded) == (1, 1) for lesson in lessons.values())
     assert sum(len(lesson.sources) for lesson in lessons.values()) == 3, "the same lesson is one, with two sources"
 
 
@@ -134,7 +136,8 @@ async def test_a_task_stays_solved_without_its_lesson():
     final = await graph.ainvoke(INPUT)
     assert final["status"] == "solved"
     assert final["trials"][0]["notes"][0].startswith("lesson: none, ")
-    assert not (await book(store)).lessons
+    known = await book(store)
+    assert (known.lessons, [use.success for use in known.uses]) == ({}, [True])
 
 
 @pytest.mark.parametrize(("limit", "calls"), [(4, 4), (3, 3)])  # two acts, a reflection, a lesson
@@ -168,4 +171,4 @@ async def test_a_failing_store_is_retried_then_stops_the_run_which_can_be_resume
     with pytest.raises(Fault, match="the store of lessons failed: OSError: the disk is on holiday"):
         await graph.ainvoke(None, THREAD)
     assert (await graph.ainvoke(None, THREAD))["status"] == "solved"
-    assert len((await book(store)).lessons) == 2
+    assert len((await book(store)).uses) == 2

@@ -113,6 +113,24 @@ def test_the_truth_is_in_no_prompt(strategy):
     assert "rewards" not in everything, "a task's data is not shown"
 
 
+def test_a_memory_of_summaries_condenses_its_oldest_reflections():
+    plain = failing()
+
+    def condensing(messages):
+        if messages[-1].text.endswith("One note in place of these:"):
+            return f"note of {numbers(text_of(messages), 'reflection number')}"
+        return plain(messages)
+
+    final, model = play(condensing, Parrot(), max_trials=6, memory=Memory(size=3, keep="summary"))
+    asked = [text_of(prompt) for prompt in model.prompts if text_of(prompt).endswith("One note in place of these:")]
+    assert len(asked) == 2
+    assert "note of [2, 4]" in asked[1]
+    assert [r["trial"] for r in final["reflections"]] == [3, 4, 5]
+    assert final["reflections"][0]["text"] == "(this trial, and all before it) note of [6]"
+    calls = [trial["usage"].get("reflect", {}).get("llm_calls") for trial in final["trials"]]
+    assert calls == [1, 1, 1, 2, 2, None]
+
+
 HEAD = "What this world has shown you so far"
 THREAD = {"configurable": {"thread_id": "1"}}
 MAP = Memory(map=True)

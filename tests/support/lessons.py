@@ -1,6 +1,6 @@
 """Records of lessons to test with."""
 
-from langgraph_reflexion.memory.records import LessonSource
+from langgraph_reflexion.memory.records import LessonSource, LessonUse
 
 DATE = "2026-01-02T03:04:05.000000+00:00"
 
@@ -20,3 +20,7 @@ def source(text, task="t1", **changes):
     given = {"instruction": f"Do what {task} says.", "observation": "A kitchen with a stove.", "trial": 1}
     about = {"outcome": "failure", "kind": "look", "model": "scripted", "run": "r1", "date": DATE}
     return LessonSource(text=text, task=task, **about | given | changes)
+
+
+def use(task, lessons, success, *, trial=1, kind="look", run="r1"):
+    return LessonUse(lessons=list(lessons), success=success, task=task, kind=kind, trial=trial, run=run, date=DATE)

@@ -19,7 +19,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langgraph_reflexion.demo import alfworld, fever, hotpotqa, programming, webshop, workspace
-from langgraph_reflexion.demo.persona import reply, retold
+from langgraph_reflexion.demo.persona import condensed, reply, retold
 from langgraph_reflexion.demo.programming import read_assignment
 from langgraph_reflexion.demo.prompt import Prompt, read_prompt, split_notes, without_examples
 
@@ -55,7 +55,7 @@ class DemoChatModel(BaseChatModel):
         prompt = replace(read_prompt(own, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
         assignment = read_assignment(own)
-        if assignment and prompt.role != "learn":
+        if assignment and prompt.role not in ("condense", "learn"):
             said = programming.answer(assignment, Random(seed), allowed=prompt.allowed, in_text=not tools)
         else:
             said = _answer(prompt, Random(seed), in_text=not tools, retells=assignment is not None)
@@ -68,6 +68,8 @@ class DemoChatModel(BaseChatModel):
 def _answer(prompt: Prompt, rng: Random, *, in_text: bool, retells: bool) -> AIMessage:
     world = next((each for each in (workspace, fever, hotpotqa, webshop) if each.recognises(prompt)), alfworld)
     match prompt.role:
+        case "condense":
+            return AIMessage(condensed(prompt.reflections))
         case "learn":
             retells |= world in (workspace, webshop)
             return AIMessage(retold(prompt.turns) if retells else world.learn(prompt))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.demo.prompt import Prompt, Turn
+from langgraph_reflexion.demo.prompt import Prompt, Turn, sentences_of
 
 LUCK = 0.03
 """Probability of avoiding a slip by chance."""
@@ -48,6 +48,12 @@ def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
 
 STEPS, LETTERS = 8, 80
 """Number of actions listed, and characters of each."""
+
+
+def condensed(notes: Sequence[str]) -> str:
+    """Join notes, with each sentence once, at its latest place."""
+    sentences = [sentence for note in notes for sentence in sentences_of(note)]
+    return " ".join(dict.fromkeys(reversed(dict.fromkeys(reversed(sentences)))))
 
 
 def retold(turns: Sequence[Turn]) -> str:

@@ -36,7 +36,7 @@ class Advice:
         return [found for sentence in self.sentences for found in re.findall(form, sentence)]
 
 
-Role = Literal["act", "reflect", "judge", "learn"]
+Role = Literal["act", "reflect", "judge", "learn", "condense"]
 
 _STEP = re.compile(
     r"^(?:Thought(?: \d+)?: (?P<thought>.*?)\n)?(?:Action(?: \d+)?: (?P<action>.*?)\n)?"
@@ -118,6 +118,8 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
         return _whole_trial("reflect", system, first, reflections)
     if first.rstrip().endswith("Lesson:"):
         return _whole_trial("learn", system, first, reflections)
+    if first.rstrip().endswith("One note in place of these:"):
+        return Prompt("condense", system, "", reflections)
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, reflections)
     opening = first.rpartition("Here is the task again:")[2].strip()

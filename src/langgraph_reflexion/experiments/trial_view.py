@@ -108,6 +108,7 @@ def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[T
             # Of an agent's trials nothing is known but the verdict.
             row = TrialRow(**{**row, "success": None})
         reflected = [each["trial"] for each in rows if each["trial"] < row["trial"] and each["reflection"]]
+        # Other memories drop no reflection; at most they condense the oldest.
         windowed = settings.get("memory", "window") == "window"
         size = (windowed and settings.get("memory_size")) or len(reflected)
         remembered = reflected[-size:] if strategy.reflects and size else []

@@ -34,14 +34,14 @@ def make_memory(
 ) -> AgentMemory:
     """Build the memory that the settings describe.
 
-    `client` is the model that reflects, which also writes lessons, on the account of `budgets`; `approves` says
-    whether a person approves reflections.
+    `client` is the model that reflects, which also condenses reflections and writes lessons, on the account of
+    `budgets`; `approves` says whether a person approves reflections.
 
     Raises:
         ConfigurationError: the environment draws no memory map.
     """
     return AgentMemory(
-        EpisodicMemory(rules.memory_size),
+        EpisodicMemory(rules.memory_size, client if memory.keep == "summary" else None, prompts, options.seed),
         MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects) if memory.map else None,
         LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves),
     )

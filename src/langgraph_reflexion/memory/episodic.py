@@ -4,17 +4,22 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
 from langgraph_reflexion.choices import Feedback, Keep
+from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.envs.base import Environment, MemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.models.calls import note
+from langgraph_reflexion.models.calls import CallId, note
+from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState
+from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
+
+CONDENSED = "(this trial, and all before it)"
+"""How a condensed reflection begins."""
 
 
 @checked
@@ -24,7 +29,8 @@ class Memory:
 
     Attributes:
         size: Ω, the number of reflections kept; the profile's unless given.
-        keep: `window` keeps the last Ω, `full` keeps all.
+        keep: `window` keeps the last Ω, `full` keeps all, and `summary` asks the model to condense the oldest when
+            there are more than Ω.
         map: Whether the actor and the self-reflection see a map of what the world has revealed so far (the memory map
             of the preprint). ALFWorld draws one.
         lessons: Lessons that outlive their task, kept in the store that the graph is compiled with.
@@ -50,11 +56,33 @@ class EpisodicMemory:
     """The last `size` (Ω) reflections of a task."""
 
     size: int
+    client: Client | None
+    """The model that condenses the oldest reflections; without one they are forgotten."""
+    prompts: Prompts
+    seed: int
 
     async def add(self, state: ReflexionState, reflection: Reflection, config: RunnableConfig) -> list[Reflection]:
-        """Return the reflections with one more."""
+        """Return the reflections with one more, condensed if there are too many.
+
+        Raises:
+            ModelFault: the model did not condense them.
+        """
         reflection = Reflection(trial=reflection["trial"], text=read_reflection(reflection["text"]))
-        return [*state["reflections"], reflection][-self.size :]
+        reflections = [*state["reflections"], reflection]
+        if len(reflections) <= self.size:
+            return reflections
+        if self.client is None:
+            return reflections[-self.size :]
+        prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
+
+        def render(steps: list[Step], _: int) -> list[BaseMessage]:
+            condensed = prompts.render("condensed", reflections=older)
+            return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
+
+        call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
+        reply = await Prompt(render).ask(self.client, None, config, call)
+        text = f"{CONDENSED} {read_reflection(reply.text)}"
+        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -14,7 +15,7 @@ from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.context import Prompt, charging, opening_of
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
-from langgraph_reflexion.memory.records import LessonSource, escape_for_prompt
+from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -34,7 +35,7 @@ class Lessons:
             given, and everyone's where neither names a user.
         count: The number of lessons recalled for a task, at most.
         recall: Whether lessons are recalled.
-        learn: Whether lessons are recorded.
+        learn: Whether lessons and the trials that had them are recorded.
         held_out: The ids of tasks that record nothing, and never get lessons that they taught themselves.
     """
 
@@ -92,19 +93,29 @@ class LessonMemory:
         """Record the newest reflection as a lesson; where a person approves reflections, only approved ones."""
         newest = reflections[-1] if reflections else None
         if approved == self.approves and newest and newest["trial"] == state["trial"]:
-            await self._add(state, config, newest["text"], "failure")
+            await self._add(state, config, self._source(state, config, newest["text"], "failure"))
 
     async def record_trial(
         self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool
     ) -> Update:
-        """Record a lesson from a trial that succeeded, if a model call for it is affordable."""
-        if not (record["verdict"] and affordable and self._learns(state)):
+        """Record a finished trial, and a lesson from success if a model call for it is affordable."""
+        if record["verdict"] is None or not self._learns(state):
             return {}
-        with charging(state, "evaluate") as paid:
-            text = await self._from_success(state, config)
-        self.budgets.record({**state, **paid}, config)  # type: ignore[typeddict-item]
-        await self._add(state, config, text, "success")
-        return {"trials": [{**record, **paid}], **paid}
+        update: Update = {}
+        records: list[Record] = []
+        if record["verdict"] and affordable:
+            with charging(state, "evaluate") as paid:
+                text = await self._from_success(state, config)
+            self.budgets.record({**state, **paid}, config)  # type: ignore[typeddict-item]
+            update = {"trials": [{**record, **paid}], **paid}
+            records = [self._source(state, config, text, "success")]
+        use = LessonUse(
+            lessons=[lesson["id"] for lesson in state.get("lessons", [])],
+            success=record["verdict"],
+            **_trial(state, config),
+        )
+        await self._add(state, config, *records, use)
+        return update
 
     def _store(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
         store = get_store()
@@ -119,25 +130,20 @@ class LessonMemory:
         lessons = self.lessons
         return lessons is not None and lessons.learn and state["task"]["id"] not in lessons.held_out
 
-    async def _add(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> None:
-        if self.lessons is None or not self._learns(state):
-            return
-        task, thread = state["task"], str(config.get("configurable", {}).get("thread_id") or "")
-        source = LessonSource(
+    async def _add(self, state: ReflexionState, config: RunnableConfig, *records: Record) -> None:
+        if self.lessons is not None and self._learns(state):
+            await self.options.retries(partial(self._store(self.lessons, config).add, records))
+
+    def _source(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> LessonSource:
+        return LessonSource(
             text=text,
             outcome=outcome,
-            task=task["id"],
-            kind=task.get("kind") or "",
-            instruction=task["instruction"],
+            instruction=state["task"]["instruction"],
             observation=state["episode"]["observation"],
-            trial=state["trial"],
             profile=self.profile,
             model=self.client.name,
-            run=state.get("lesson_key") or thread,  # a thread that began without lessons has no key
-            thread=thread,
-            date=now(),
+            **_trial(state, config),
         )
-        await self.options.retries(partial(self._store(self.lessons, config).add, [source]))
 
     async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> str:
         """Ask the model for a lesson; a failed call leaves a note."""
@@ -162,3 +168,15 @@ class LessonMemory:
 def now() -> str:
     """Return the time as records have it."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _trial(state: ReflexionState, config: RunnableConfig) -> dict[str, Any]:
+    thread = str(config.get("configurable", {}).get("thread_id") or "")
+    return {
+        "task": state["task"]["id"],
+        "kind": state["task"].get("kind") or "",
+        "trial": state["trial"],
+        "run": state.get("lesson_key") or thread,  # a thread that began without lessons has no key
+        "thread": thread,
+        "date": now(),
+    }

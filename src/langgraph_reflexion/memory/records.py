@@ -1,6 +1,6 @@
 """The records of lessons in a store, and the text of lessons.
 
-Records are only ever added, each under a key that follows from its content. So
+Records are only ever added, each under a key that follows from its content, and numbers are counted from them. So
 processes that write at the same time lose nothing, and a node that is run again writes the same records.
 """
 
@@ -70,19 +70,19 @@ class Record(BaseModel):
 
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON."""
-        return self.model_dump()
+        return self.model_dump(exclude_none=True)
 
 
 class LessonSource(Record):
-    """A trial that taught a lesson. All sources with the same words are one lesson."""
+    """A trial that taught a lesson, or a person who wrote it. All sources with the same words are one lesson."""
 
     stored_as = "sources"
     searched: ClassVar[list[str]] = ["instruction", "observation", "text"]
 
     text: Text
-    outcome: str
-    """The trial's outcome, `failure` or `success`."""
-    task: str
+    outcome: str = "person"
+    """The trial's outcome, `failure` or `success`; `person` for a lesson that a person wrote."""
+    task: str = ""
     """The task's id."""
     kind: str = ""
     """The task's kind."""
@@ -101,7 +101,7 @@ class LessonSource(Record):
     @property
     def key(self) -> str:
         # A trial teaches one lesson, even if its node is run again and the model says something else.
-        return _digest(self.run, self.task, self.trial, self.outcome)
+        return _digest(self.run, self.task, self.trial, self.outcome, "" if self.task else self.text)
 
     @property
     def lesson(self) -> str:
@@ -109,14 +109,36 @@ class LessonSource(Record):
         return lesson_id(self.text)
 
 
+class LessonUse(Record):
+    """A finished trial, and the lessons in its prompt."""
+
+    stored_as = "uses"
+
+    lessons: list[str]
+    """Their ids; trials without any are the control group."""
+    success: bool
+    """The evaluator's verdict."""
+    task: str
+    kind: str
+    trial: int
+    run: str
+    thread: str = ""
+    date: str
+
+    @property
+    def key(self) -> str:
+        return _digest(self.run, self.task, self.trial)
+
+
 class LessonEdit(Record):
-    """A person's decision whether a lesson is retired. Of several the latest counts."""
+    """A person's change of a lesson. Of several changes of the same field the latest counts."""
 
     stored_as = "edits"
 
     lesson: str
     date: str
-    retired: bool
+    text: Text | None = None
+    retired: bool | None = None
 
 
-RECORDS: dict[str, type[Record]] = {each.stored_as: each for each in (LessonSource, LessonEdit)}
+RECORDS: dict[str, type[Record]] = {each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit)}

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
-LIMITS: Mapping[str, int] = {"reflect": 512, "evaluate": 1024, "tests": 4096, "lesson": 512}
+LIMITS: Mapping[str, int] = {"reflect": 512, "evaluate": 1024, "tests": 4096, "condense": 512, "lesson": 512}
 """Tokens of a reply by what is asked for. An environment says how long its actions are (`reply_tokens`)."""
 
 _FIELDS = ("max_tokens", "max_output_tokens", "num_predict")

@@ -5,10 +5,12 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.memory.importing import add_records, read_records, write_lessons
 from langgraph_reflexion.memory.records import SHOWN_CHARACTERS, LessonEdit, escape_for_prompt, lesson_id, plain
-from langgraph_reflexion.memory.store import LessonSnapshot, LessonStore, environments, open_lessons
+from langgraph_reflexion.memory.snapshot import LessonSnapshot
+from langgraph_reflexion.memory.store import LessonStore, environments, open_lessons
 from langgraph_reflexion.prompts import load_prompts
-from tests.support.lessons import HOSTILE, source
+from tests.support.lessons import HOSTILE, source, use
 
 MARKS = ("<|", "[INST]", "[inst]", "<<SYS>>", "</s>", "<s>", "<start_of", "<\uff5c", "\x1b", "\x00")
 MUG = "Mugs are most often in the cabinet above the coffee machine."
@@ -115,7 +117,7 @@ async def test_a_store_with_an_index_is_searched_by_meaning_and_retired_lessons_
     assert await recalled(store, "coffeemachines mugging", count=1) == [TOWEL]
 
 
-@pytest.mark.parametrize(("kind", "value"), [("sources", {}), ("uses", {})])
+@pytest.mark.parametrize(("kind", "value"), [("sources", {}), ("uses", {"lessons": None})])
 async def test_an_invalid_record_is_named(kind, value):
     store = InMemoryStore()
     lessons = LessonStore(store, "house")
@@ -124,10 +126,82 @@ async def test_an_invalid_record_is_named(kind, value):
         await lessons.snapshot()
 
 
-def test_the_latest_decision_of_a_person_counts():
-    def retired(*edits):
-        records = {"sources": {"1": source("Always go left.")}, "edits": dict(enumerate(edits))}
-        return LessonSnapshot(records).lessons[LEFT].retired
+def snapshot(uses, edits=()):
+    records = {"1": source("Always go left.")}
+    return LessonSnapshot({"sources": records, "uses": dict(enumerate(uses)), "edits": dict(enumerate(edits))})
 
-    first, second = (LessonEdit(lesson=LEFT, date=f"2026-0{month}-01", retired=month < 3) for month in (2, 3))
-    assert (retired(), retired(first), retired(second, first)) == (False, True, False)
+
+def trials(lesson, successes, failures, *, kind="look", trial=1):
+    tasks = [(f"{kind}{lesson}{n}", n < successes) for n in range(successes + failures)]
+    return [use(task, [lesson] if lesson else [], won, kind=kind, trial=trial) for task, won in tasks]
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without_it", "retired"),
+    [
+        ((1, 9), (40, 10), True),
+        ((0, 9), (50, 0), False),  # nine trials are too few
+        ((1, 9), (9, 0), False),  # nine others are too few
+        ((1, 9), (5, 45), False),  # no worse than the others
+        ((9, 1), (10, 0), False),  # ten successes do not promise an eleventh
+        ((0, 20), (0, 20), False),
+    ],
+)
+def test_a_lesson_is_retired_where_clearly_fewer_succeed(with_it, without_it, retired):
+    lesson = snapshot(trials(LEFT, *with_it) + trials("", *without_it)).lessons[LEFT]
+    assert (lesson.recalled, lesson.succeeded, lesson.retired) == (sum(with_it), with_it[0], retired)
+
+
+def test_a_lesson_is_compared_by_kind_of_task_and_by_first_trials():
+    uses = trials(LEFT, 1, 9, kind="hard") + trials("", 1, 19, kind="hard") + trials("", 50, 0, kind="easy")
+    lesson = snapshot(uses + trials(LEFT, 0, 30, kind="easy", trial=2)).lessons[LEFT]
+    assert not lesson.retired
+    assert lesson.expected == pytest.approx(1 / 20)
+
+
+def test_a_persons_word_counts_whatever_the_numbers_say_and_the_latest_first():
+    uses = trials(LEFT, 0, 30) + trials("", 40, 0)
+    edits = [LessonEdit(lesson=LEFT, date=f"2026-0{month}-01", retired=month > 2) for month in (2, 3)]
+    assert not snapshot(uses, edits[:1]).lessons[LEFT].retired
+    assert snapshot(uses, reversed(edits)).lessons[LEFT].retired
+
+
+async def test_exported_and_imported_nothing_is_lost_and_twice_nothing_is_added(tmp_path):
+    store, other, path = await filled(InMemoryStore()), LessonStore(InMemoryStore(), "house"), tmp_path / "l.jsonl"
+    await store.add(source(text, f"h{number}") for number, text in enumerate(HOSTILE))
+    await store.add([use("t8", [lesson_id(MUG)], True), LessonEdit(lesson=lesson_id(MUG), text="Mugs.", date="1")])
+    await other.add([source(TOWEL.upper(), "elsewhere")])
+    before = await store.snapshot()
+    write_lessons(before, path)
+    assert await add_records(other, read_records(path)) == len(before.lessons) - 1
+    assert await add_records(other, read_records(path)) == 0
+    assert await add_records(store, read_records(path)) == 0
+    assert (await store.snapshot()).records == before.records
+    after = (await other.snapshot()).lessons
+    assert after[lesson_id(MUG)].text == "Mugs."
+    assert after[lesson_id(TOWEL)].tasks == {"t2", "elsewhere"}
+
+
+async def test_a_person_writes_a_lesson_in_a_line(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    line = json.dumps({"kind": "sources", "value": {"text": f"\x1b[31mClose the door. {'long ' * 100_000}"}})
+    path.write_text(f"\ufeff{line}\n\n")  # some editors begin a file with a mark of its encoding
+    store = LessonStore(InMemoryStore(), "house")
+    assert await add_records(store, read_records(path)) == 1
+    [lesson] = (await store.snapshot()).lessons.values()
+    assert lesson.outcomes == ["person"]
+    assert len(lesson.text) <= 4000
+    assert "\x1b" not in lesson.text
+
+
+def test_bad_lines_are_named(tmp_path):
+    path = tmp_path / "lessons.jsonl"
+    good, empty = (json.dumps({"kind": "sources", "value": value}) for value in (source(MUG).stored(), {"text": " "}))
+    uses = '{"kind": "uses", "value": {"lessons": [1]}}'
+    path.write_text("\n".join([good, "no json", "[1]", empty, "[" * 100_000, '{"kind": []}', uses]))
+    with pytest.raises(ConfigurationError) as raised:
+        read_records(path)
+    assert all(f"line {number}: " in str(raised.value) for number in range(2, 7))
+    assert str(raised.value).endswith("and 1 more")
+    with pytest.raises(ConfigurationError, match=r"nothing\.jsonl"):
+        read_records(tmp_path / "nothing.jsonl")

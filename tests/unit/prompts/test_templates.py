@@ -26,6 +26,8 @@ VALUES = {
     "failed_trial": {**TRIAL, "status": "Status: FAILED", "reflections": NOTES, "memory_map": ""},
     "act_in_two": {"actions": ACTIONS, **EXAMPLES, "numbered": True},
     "actions": {"actions": ACTIONS},
+    "condense": {},
+    "condensed": {"reflections": NOTES},
     "forms": {"actions": ACTIONS},
     "judge": {},
     "map": {"lines": "cabinet 1: mug 1.", "earlier": True},
