@@ -16,20 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from pydantic import BaseModel
 
-from langgraph_reflexion import (
-    Approval,
-    Budget,
-    Budgets,
-    CommandEvaluator,
-    ConfigurationError,
-    EnvironmentUnavailable,
-    Evaluation,
-    Fault,
-    ModelFault,
-    WrappedAgent,
-    create_reflexion,
-    resume_point,
-)
+import langgraph_reflexion as lr
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.composing import LESSON, THREAD, Guessing, call, look_up
 
@@ -47,7 +34,7 @@ def is_three(task: str, result: str) -> bool:
 
 
 def wrapped(agent: Any, evaluator: Any = is_three, reflects: Any = None, **options: Any) -> Any:
-    return create_reflexion(reflects or Guessing().reflects, actor=agent, evaluator=evaluator, **options)
+    return lr.create_reflexion(reflects or Guessing().reflects, actor=agent, evaluator=evaluator, **options)
 
 
 def solve(agent: Any, evaluator: Any = is_three, **options: Any) -> dict[str, Any]:
@@ -102,13 +89,13 @@ def test_in_and_out_through_messages() -> None:
 @pytest.mark.parametrize(
     ("verifier", "solved", "feedback"),
     [
-        (lambda task, result: Evaluation(success=False, score=0.0, feedback="no good"), False, "no good"),
-        (CommandEvaluator("grep 'It is 1'"), True, "It is 1."),
-        (CommandEvaluator("echo wrong; exit 3"), False, "echo wrong; exit 3: exit status 3\nwrong"),
-        (CommandEvaluator("sleep 30", timeout=0.2), False, "sleep 30: not done after 0.2 seconds"),
-        (CommandEvaluator("sleep 30 & echo done", timeout=5), True, "done"),
-        (CommandEvaluator("kill -9 $$"), False, "kill -9 $$: exit status -9"),
-        (CommandEvaluator("printf '\\377'; exit 1"), False, "printf '\\377'; exit 1: exit status 1\n\ufffd"),
+        (lambda task, result: lr.Evaluation(success=False, score=0.0, feedback="no good"), False, "no good"),
+        (lr.CommandEvaluator("grep 'It is 1'"), True, "It is 1."),
+        (lr.CommandEvaluator("echo wrong; exit 3"), False, "echo wrong; exit 3: exit status 3\nwrong"),
+        (lr.CommandEvaluator("sleep 30", timeout=0.2), False, "sleep 30: not done after 0.2 seconds"),
+        (lr.CommandEvaluator("sleep 30 & echo done", timeout=5), True, "done"),
+        (lr.CommandEvaluator("kill -9 $$"), False, "kill -9 $$: exit status -9"),
+        (lr.CommandEvaluator("printf '\\377'; exit 1"), False, "printf '\\377'; exit 1: exit status 1\n\ufffd"),
     ],
     ids=["evaluation", "command", "failing command", "hanging command", "child", "killed command", "binary output"],
 )
@@ -118,30 +105,23 @@ def test_verifiers(verifier: Any, solved: bool, feedback: str) -> None:
 
 
 def test_a_verifier_whose_program_is_missing_is_no_verdict() -> None:
-    with pytest.raises(EnvironmentUnavailable, match="there is no program grp"):
-        solve(guesser()[0], CommandEvaluator("grp 'It is 1' && true"))
+    with pytest.raises(lr.EnvironmentUnavailable, match="there is no program grp"):
+        solve(guesser()[0], lr.CommandEvaluator("grp 'It is 1' && true"))
 
 
-class Essay(TypedDict, total=False):
-    topic: str
-    notes: str
-    essay: dict[str, Any]
-
-
-def test_a_graph_without_messages() -> None:
-    builder = StateGraph(Essay).add_node("write", lambda state: {"essay": {"words": len(state["notes"].split())}})
-    builder.add_edge(START, "write")
-    agent = WrappedAgent(builder.compile(), make_input=lambda task, lessons: {"topic": task, "notes": lessons})
+def test_an_agent_of_other_fields_gets_its_input_by_make_input() -> None:
+    work = RunnableLambda(lambda given: {**given, "words": len(given["notes"].split())})
+    agent = lr.WrappedAgent(work, make_input=lambda task, lessons: {"topic": task, "notes": lessons})
     given = []
 
     def verify(task: str, result: Any) -> bool:
         given.append(result)
-        return bool(result["essay"]["words"])
+        return bool(result["words"])
 
-    final = wrapped(agent, verify).compile().invoke({"task": "rain"})
+    final = solve(agent, verify)
     assert (final["status"], final["trial"]) == ("solved", 2)
-    assert given[0] == {"topic": "rain", "notes": "", "essay": {"words": 0}}
-    assert json.loads(final["messages"][-1].text)["topic"] == "rain"
+    assert given[0] == {"topic": TASK["task"], "notes": "", "words": 0}
+    assert json.loads(final["messages"][-1].text)["topic"] == TASK["task"]
 
 
 def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again() -> None:
@@ -158,14 +138,14 @@ def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again() -> Non
     assert [record["verdict"] for record in final["trials"]] == [False, None]
     assert final["messages"][-1].text == "1 messages", "the best attempt so far"
     broken = False
-    graph.update_state(THREAD, *resume_point(graph.get_state(THREAD).values))
+    graph.update_state(THREAD, *lr.resume_point(graph.get_state(THREAD).values))
     assert graph.invoke(None, THREAD)["status"] == "solved"
 
 
 def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_wrong_path_is_a_bug() -> None:
     with ModelServer(faults=["wrong-key"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)  # type: ignore[arg-type]
-        with pytest.raises(ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
+        with pytest.raises(lr.ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
             solve(create_agent(model, [look_up]))
     assert raised.value.permanent
 
@@ -181,7 +161,7 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> No
 
     def verify(task: str, result: str) -> bool:
         if result == "two" and broken.pop():
-            raise Fault("no room")
+            raise lr.Fault("no room")
         seen.append(result)
         return result == "two"
 
@@ -191,7 +171,7 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again() -> No
     stopped = graph.invoke(TASK, THREAD)
     assert (stopped["status"], stopped["result"]) == ("fault", "one")
     broken.append(False)
-    graph.update_state(THREAD, *resume_point(stopped))
+    graph.update_state(THREAD, *lr.resume_point(stopped))
     final = graph.invoke(None, THREAD)
     assert (final["status"], final["result"], seen) == ("solved", "two", ["one", "two"])
 
@@ -224,11 +204,11 @@ def loop(said: Any = None, seconds: float = 0.0) -> Any:
 
 def test_a_budget_stops_an_agent_between_its_steps() -> None:
     agent = loop(lambda state: len(state["messages"]), seconds=0.05)
-    final = solve(agent, budgets=Budgets(run=Budget(seconds=0.2)))
+    final = solve(agent, budgets=lr.Budgets(run=lr.Budget(seconds=0.2)))
     assert final["status"] == "budget"
     assert final["trials"][0]["actions"] <= 6
     agent, model = guesser()
-    final = solve(agent, budgets=Budgets(task=Budget(llm_calls=3)))
+    final = solve(agent, budgets=lr.Budgets(task=lr.Budget(llm_calls=3)))
     assert (final["status"], final["result"]) == ("budget", "It is 1.")
     assert len(model.prompts) <= 4
 
@@ -281,23 +261,23 @@ def test_messages_that_no_model_has_written_are_no_model_calls() -> None:
         ({"actor": 5}, "actor"),
         ({"actor": lambda a, b: "It is 3."}, r"called with \(input\), but takes a, b"),
         ({"model": None, "actor": len}, "model"),
-        ({"approval": Approval(actions=["look_up"])}, "HumanInTheLoopMiddleware"),
-        ({"actor": WrappedAgent(guesser()[0], reset=lambda: None)}, r"reset is called with \(task\)"),
+        ({"approval": lr.Approval(actions=["look_up"])}, "HumanInTheLoopMiddleware"),
+        ({"actor": lr.WrappedAgent(guesser()[0], reset=lambda: None)}, r"reset is called with \(task\)"),
     ],
     ids=["no evaluator", "no actor", "a number", "two arguments", "no model", "approval of actions", "its reset"],
 )
 def test_arguments_that_do_not_fit_are_refused(options: Any, message: str) -> None:
     parts = {"model": Guessing().reflects, "actor": guesser()[0], "evaluator": is_three}
-    with pytest.raises(ConfigurationError, match=message):
-        create_reflexion(**(parts | options))
+    with pytest.raises(lr.ConfigurationError, match=message):
+        lr.create_reflexion(**(parts | options))
 
 
 def test_an_unusable_part_or_input_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="compile it without a checkpointer"):
-        WrappedAgent(guesser(checkpointer=True)[0])
-    with pytest.raises(ConfigurationError, match="make is called"):
-        WrappedAgent(make=lambda: guesser()[0])
-    with pytest.raises(ConfigurationError, match="command is empty"):
-        CommandEvaluator(" ")
-    with pytest.raises(ConfigurationError, match="a human message in it"):
+    with pytest.raises(lr.ConfigurationError, match="compile it without a checkpointer"):
+        lr.WrappedAgent(guesser(checkpointer=True)[0])
+    with pytest.raises(lr.ConfigurationError, match="make is called"):
+        lr.WrappedAgent(make=lambda: guesser()[0])
+    with pytest.raises(lr.ConfigurationError, match="command is empty"):
+        lr.CommandEvaluator(" ")
+    with pytest.raises(lr.ConfigurationError, match="a human message in it"):
         wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]})

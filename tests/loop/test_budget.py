@@ -7,30 +7,17 @@ from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import (
-    Approval,
-    Budget,
-    Budgets,
-    ConfigurationError,
-    Evaluator,
-    Fault,
-    ModelOptions,
-    Price,
-    Retries,
-    Score,
-    create_reflexion,
-    resume_point,
-)
+import langgraph_reflexion as lr
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.usage import NO_USAGE
 from tests.support.toys import INPUT, THREAD, Counter, Timeless, compiled, count_to, counting_badly
 
-PRICES = {"scripted": Price(1.0, 10.0)}
+PRICES = {"scripted": lr.Price(1.0, 10.0)}
 
 
 def counting(budgets=None, saver=None, replies=counting_badly, **options):
-    options = {"options": ModelOptions(prices=PRICES), **options}
+    options = {"options": lr.ModelOptions(prices=PRICES), **options}
     return compiled(replies, saver=saver, budgets=budgets, **options)
 
 
@@ -39,7 +26,7 @@ def graph(*given, **options):
 
 
 def resumed(graph, stopped):
-    graph.update_state(THREAD, *resume_point(stopped))
+    graph.update_state(THREAD, *lr.resume_point(stopped))
     return graph.invoke(None, THREAD)
 
 
@@ -70,7 +57,7 @@ LIMITS = [
 
 @pytest.mark.parametrize(("scope", "what", "limit"), LIMITS)
 def test_a_task_stops_within_one_action_of_its_budget_and_continues_identically(scope, what, limit, whole):
-    limited, first = counting(Budgets(**{scope: Budget(**{what: limit})}), saver := InMemorySaver())
+    limited, first = counting(lr.Budgets(**{scope: lr.Budget(**{what: limit})}), saver := InMemorySaver())
     stopped = limited.invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert stopped["notes"][-1] == f"{scope} budget of {limit} {what} used up"
@@ -97,7 +84,7 @@ def spent_by(state, trials):
 def test_a_budget_used_up_at_the_verdict_leaves_no_reflection(whole):
     # The fifth action ends the first trial; so the limit on calls is reached when the verdict is there.
     saver = InMemorySaver()
-    stopped = graph(Budgets(task=Budget(llm_calls=5)), saver).invoke(INPUT, THREAD)
+    stopped = graph(lr.Budgets(task=lr.Budget(llm_calls=5)), saver).invoke(INPUT, THREAD)
     assert (stopped["status"], stopped["reflections"], stopped["best"]) == ("budget", [], 1)
     assert stopped["notes"] == stopped["trials"][0]["notes"] == ["task budget of 5 llm_calls used up"]
     assert [record["verdict"] for record in stopped["trials"]] == [False]
@@ -105,16 +92,16 @@ def test_a_budget_used_up_at_the_verdict_leaves_no_reflection(whole):
 
 
 def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():
-    saver, budgets = InMemorySaver(), Budgets(run=Budget(seconds=0.1))
+    saver, budgets = InMemorySaver(), lr.Budgets(run=lr.Budget(seconds=0.1))
 
     def slowly(messages):
         time.sleep(0.1)
         return counting_badly(messages)
 
-    stopped = graph(Budgets(task=Budget(seconds=0.25)), saver, slowly).invoke(INPUT, THREAD)
+    stopped = graph(lr.Budgets(task=lr.Budget(seconds=0.25)), saver, slowly).invoke(INPUT, THREAD)
     assert stopped["status"] == "budget"
     assert len(stopped["trajectory"]) <= 3, "fewer on a slow machine"
-    going_on = graph(saver=saver, approval=Approval(reflections=True))
+    going_on = graph(saver=saver, approval=lr.Approval(reflections=True))
     paused = resumed(going_on, stopped)
     time.sleep(0.1)
     assert going_on.get_state(THREAD).values["seconds"] == paused["seconds"] >= 0.25
@@ -127,7 +114,7 @@ def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():
     ids=["another task", "the same on the same thread"],
 )
 def test_the_budget_of_a_run_is_shared_by_its_tasks_and_threads(task, thread):
-    together = graph(Budgets(run=Budget(actions=20)), InMemorySaver())
+    together = graph(lr.Budgets(run=lr.Budget(actions=20)), InMemorySaver())
     assert together.invoke(INPUT, THREAD)["status"] == "solved"  # 12 actions
     stopped = together.invoke({"task": task}, {"configurable": {"thread_id": thread}})
     assert stopped["status"] == "budget"
@@ -135,7 +122,7 @@ def test_the_budget_of_a_run_is_shared_by_its_tasks_and_threads(task, thread):
 
 
 def test_a_fork_is_charged_for_its_own_actions():
-    together = graph(Budgets(run=Budget(actions=20)), InMemorySaver())
+    together = graph(lr.Budgets(run=lr.Budget(actions=20)), InMemorySaver())
     together.invoke(INPUT, THREAD)
     second = next(s for s in together.get_state_history(THREAD) if s.next == ("reset",) and s.values["trial"] == 1)
     # 7 actions each; where the first of them began is not seen.
@@ -143,13 +130,13 @@ def test_a_fork_is_charged_for_its_own_actions():
 
 
 def test_a_budget_of_money_needs_the_price_of_each_model():
-    with pytest.raises(ConfigurationError, match="needs the price of"):
-        create_reflexion("demo", Counter(), budgets=Budgets(run=Budget(cost=1)))
+    with pytest.raises(lr.ConfigurationError, match="needs the price of"):
+        lr.create_reflexion("demo", Counter(), budgets=lr.Budgets(run=lr.Budget(cost=1)))
 
 
 REFUSED = AIMessage("", additional_kwargs={"refusal": "No."})
 DOWN = ConnectionError("connection refused")
-QUICK = Retries(attempts=3, first_wait=0)
+QUICK = lr.Retries(attempts=3, first_wait=0)
 
 
 def calls(state):
@@ -157,7 +144,7 @@ def calls(state):
 
 
 def play(replies, environment=None, retries=QUICK, **options):
-    options = {"options": ModelOptions(retries=retries), "max_trials": 2} | options
+    options = {"options": lr.ModelOptions(retries=retries), "max_trials": 2} | options
     graph, _ = compiled(replies, environment, InMemorySaver(), **options)
     return graph, graph.invoke({"task": environment.tasks()[0]} if environment else INPUT, THREAD)
 
@@ -172,16 +159,7 @@ def test_refused_answers_of_a_faulted_step_are_in_the_account_across_resumes():
     assert (state["status"], calls(state)) == ("solved", {"act": 8})
 
 
-def test_a_budget_counts_refused_answers():
-    budgets = Budgets(task=Budget(llm_calls=4), run=Budget(llm_calls=6))
-    graph, state = play(["Action: add 1", *[REFUSED] * 3, "Action: add 2"], budgets=budgets)
-    assert budgets.used_up(state, THREAD) == "task budget of 4 llm_calls used up"
-    assert resumed(graph, state)["status"] == "solved"
-    play([REFUSED] * 3, budgets=budgets)
-    assert budgets.run_used_up() == "run budget of 6 llm_calls used up"
-
-
-ONCE = Retries(attempts=1)
+ONCE = lr.Retries(attempts=1)
 SAID = "Thought: Hm.\nAction: finish[Rome]"
 
 
@@ -201,7 +179,7 @@ def test_calls_before_the_one_that_failed_are_counted(replies, options, paid):
     assert state["trials"][-1]["usage"] == state["usage"]
 
 
-class Preparing(Evaluator):
+class Preparing(lr.Evaluator):
     """Pays for its preparation, which fails twice."""
 
     left = 2
@@ -210,15 +188,15 @@ class Preparing(Evaluator):
         charge({**NO_USAGE, "llm_calls": 1})
         self.left -= 1
         if self.left >= 0:
-            raise Fault("the tests could not be checked", transient=False)
+            raise lr.Fault("the tests could not be checked", transient=False)
         return {}
 
     async def evaluate(self, state, config):
-        return Score(1.0)
+        return lr.Score(1.0)
 
 
 def test_a_preparation_is_paid_for_as_often_as_it_was_made():
-    budgets = Budgets()
+    budgets = lr.Budgets()
     graph, state = play(["Action: add 3"], evaluator=Preparing(), budgets=budgets)
     assert (state["status"], calls(state)) == ("fault", {"reset": 1})
     state = resumed(graph, resumed(graph, state))
@@ -238,7 +216,7 @@ def test_cached_answers_that_a_broken_run_had_paid_for_count_as_paid_once():
             raise ZeroDivisionError
         return AIMessage("finish[Rome]" if len(made) > 4 else "search[Rome]", usage_metadata=used)
 
-    options = {"options": ModelOptions(cache=cache), "profile": "upstream", "actor": "react", "max_trials": 1}
+    options = {"options": lr.ModelOptions(cache=cache), "profile": "upstream", "actor": "react", "max_trials": 1}
     graph, _ = compiled(reply, environment, saver, **options)
     task = {"task": environment.tasks()[0]}
     with pytest.raises(ZeroDivisionError):

@@ -15,14 +15,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from typing_extensions import TypedDict
 
-from langgraph_reflexion import (
-    AgentState,
-    ConfigurationError,
-    Heuristic,
-    ReflexionState,
-    connect,
-    create_reflexion,
-)
+from langgraph_reflexion import AgentState, ConfigurationError, Heuristic, ReflexionState, connect, create_reflexion
 from langgraph_reflexion.checkpoints import LatestSaver, open_checkpointer
 from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel

@@ -47,11 +47,7 @@ def test_a_message_names_the_task_by_its_id_or_its_instruction_with_or_without_a
 
 @pytest.mark.parametrize(
     ("named", "words"),
-    [
-        ("Count to 99.", r"no task.*'c3', 'c4', 'c5'"),
-        ("", "no task"),
-        ("count.", r"2 tasks.*'c4', 'c5'"),
-    ],
+    [("Count to 99.", r"no task.*'c3', 'c4', 'c5'"), ("", "no task"), ("count.", r"2 tasks.*'c4', 'c5'")],
 )
 def test_a_message_that_names_no_task_or_two_is_refused(named, words):
     with pytest.raises(ConfigurationError, match=words):

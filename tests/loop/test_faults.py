@@ -47,21 +47,13 @@ def failing_at(call, error):
 
 
 def run(replies, environment=None, **options):
-    """The nodes as they ran, and the final state."""
-    graph, _ = compiled(replies, environment, **ONCE | options)
-    nodes, final = [], {}
-    for mode, chunk in graph.stream(INPUT, stream_mode=["updates", "values"]):
-        if mode == "updates":
-            nodes += chunk
-        else:
-            final = chunk
+    final, _ = play(replies, environment, **ONCE | options)
     json.dumps(final)
-    return nodes, final
+    return final
 
 
 def test_a_fault_while_acting_keeps_earlier_trials():
-    nodes, final = run(failing_at(9, DOWN))
-    assert nodes[-2:] == ["act", "evaluate"]
+    final = run(failing_at(9, DOWN))
     assert final["fault"] == "the model could not answer: ConnectionError: connection refused"
     assert final["evaluation"]["success"] is False, "of the trial before"
     assert [trial["verdict"] for trial in final["trials"]] == [False, None]
@@ -86,17 +78,16 @@ JUDGE = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
 
 
 @pytest.mark.parametrize(
-    ("replies", "environment", "options", "last", "fault", "trials", "actions"),
+    ("replies", "environment", "options", "fault", "trials", "actions"),
     [
-        (counting_badly, None, {"reflection_model": JUDGE, "evaluator": "llm"}, "observe", "connection", 2, 5),
-        (counting_badly, Breaking(None, OSError("gone")), {}, "reset", "counter failed: OSError: gone", 2, 0),
-        (["Action: add 1", "Action: fail"], None, {}, "observe", "counter failed: OSError: the counter fell", 1, 1),
+        (counting_badly, None, {"reflection_model": JUDGE, "evaluator": "llm"}, "connection", 2, 5),
+        (counting_badly, Breaking(None, OSError("gone")), {}, "counter failed: OSError: gone", 2, 0),
+        (["Action: add 1", "Action: fail"], None, {}, "counter failed: OSError: the counter fell", 1, 1),
     ],
     ids=["judge", "second reset", "observe"],
 )
-def test_a_fault_before_the_verdict_leaves_no_verdict(replies, environment, options, last, fault, trials, actions):
-    nodes, final = run(replies, environment, **options)
-    assert [node for node in nodes if node != "heuristic_check"][-2:] == [last, "evaluate"]
+def test_a_fault_before_the_verdict_leaves_no_verdict(replies, environment, options, fault, trials, actions):
+    final = run(replies, environment, **options)
     assert final["status"] == "fault"
     assert fault in final["fault"]
     assert [record["verdict"] for record in final["trials"]] == [False] * (trials - 1) + [None]
@@ -117,11 +108,11 @@ def test_other_errors_are_raised(call, error, raised, says):
 
 @pytest.mark.parametrize(("call", "empty"), [(1, "  \n"), (6, AIMessage([{"type": "reasoning", "text": "hm"}]))])
 def test_an_empty_reply_is_a_fault(call, empty):
-    _, final = run(failing_at(call, empty))
+    final = run(failing_at(call, empty))
     assert (final["status"], final["fault"]) == ("fault", "the model's reply is empty")
 
 
 def test_the_record_of_a_fault_stays_small():
-    final, _ = play([], Breaking(OSError("very long " * 1000)), **ONCE)
+    final = run([], Breaking(OSError("very long " * 1000)))
     assert len(json.dumps(final["trials"][0])) <= 1024
     assert "very long" in final["trials"][0]["fault"]

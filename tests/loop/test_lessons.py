@@ -5,16 +5,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from langgraph_reflexion import (
-    Approval,
-    Budget,
-    Budgets,
-    ConfigurationError,
-    Fault,
-    Memory,
-    ModelOptions,
-    Retries,
-)
+from langgraph_reflexion import Approval, Budget, Budgets, ConfigurationError, Fault, Memory, ModelOptions, Retries
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.store import LessonStore
 from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, text_of

@@ -7,11 +7,11 @@ from itertools import count
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import PROFILES, Heuristic, Memory, create_reflexion, load_environment
+from langgraph_reflexion import PROFILES, Heuristic, Memory, load_environment
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.demo.prompt import without_examples
 from langgraph_reflexion.memory.episodic import LONGEST, read_reflection
-from tests.support.toys import Parrot, asks_for, counting_badly, play, text_of
+from tests.support.toys import THREAD, Parrot, asks_for, compiled, counting_badly, play, text_of
 
 VERDICT = "zebra feedback"
 
@@ -132,29 +132,18 @@ def test_a_memory_of_summaries_condenses_its_oldest_reflections():
 
 
 HEAD = "What this world has shown you so far"
-THREAD = {"configurable": {"thread_id": "1"}}
 MAP = Memory(map=True)
 FEW = Heuristic(max_actions=12)  # so that the first trials fail, and are short
 
 
-class Listening(DemoChatModel):
-    """The demo model, which keeps what it was asked."""
-
-    asked: list = []
-
-    def _generate(self, messages, *args, **kwargs):
-        self.asked.append(messages)
-        return super()._generate(messages, *args, **kwargs)
-
-
 @cache
 def run(**options):
-    """Return what the model was asked, and the final states of two tasks."""
-    model, environment = Listening(asked=[]), load_environment("alfworld")
-    graph = create_reflexion(model, environment, heuristic=FEW, max_trials=2, **options).compile()
+    """Return what the demo model was asked, and the final states of two tasks."""
+    environment = load_environment("alfworld")
+    graph, model = compiled(DemoChatModel().invoke, environment, heuristic=FEW, max_trials=2, **options)
     finals = [graph.invoke({"task": task}) for task in environment.tasks(limit=2)]
     environment.close()
-    return model.asked, finals
+    return model.prompts, finals
 
 
 def texts(messages):
@@ -204,14 +193,16 @@ def test_without_reflections_every_trial_starts_with_an_empty_map():
 
 def test_a_resumed_run_shows_the_same_map_and_a_new_task_an_empty_one():
     expected, environment = run(memory=MAP)[0], load_environment("alfworld")
-    model, saver = Listening(asked=[]), InMemorySaver()
-    graph = create_reflexion(model, environment, memory=MAP, heuristic=FEW, max_trials=2)
+    options = {"saver": InMemorySaver(), "memory": MAP, "heuristic": FEW, "max_trials": 2}
+    asked = []
     for task in environment.tasks(limit=2):
-        first = len(model.asked)
-        graph.compile(saver).invoke({"task": task}, THREAD, interrupt_after=["observe"])
-        assert HEAD not in model.asked[first][-1].text
-        assert graph.compile(saver).invoke(None, THREAD)["memory_map"]  # as in a new process
-    assert [texts(messages) for messages in model.asked] == [texts(messages) for messages in expected]
+        graph, first = compiled(DemoChatModel().invoke, environment, **options)
+        graph.invoke({"task": task}, THREAD, interrupt_after=["observe"])
+        assert HEAD not in first.prompts[0][-1].text
+        graph, rest = compiled(DemoChatModel().invoke, environment, **options)  # as in a new process
+        assert graph.invoke(None, THREAD)["memory_map"]
+        asked += first.prompts + rest.prompts
+    assert [texts(messages) for messages in asked] == [texts(messages) for messages in expected]
 
 
 @pytest.mark.parametrize(

@@ -21,18 +21,6 @@ def test_the_31st_action_is_the_last_and_may_still_solve_the_task():
     assert (final["trials"][0]["stop_reason"], final["trials"][0]["actions"]) == ("terminated", 31)
 
 
-def test_a_function_can_be_the_heuristic():
-    seen = []
-
-    def bored(trajectory):
-        seen.append(len(trajectory))
-        return "bored" if len(trajectory) == 2 else None
-
-    final, _ = play(["Action: add 1"] * 2, heuristic=bored, max_trials=1)
-    assert final["trials"][0]["stop_reason"] == "bored"
-    assert seen == [1, 2]
-
-
 MINE = Profile("mine", heuristic=Heuristic(max_cycles=1), max_trials=2, memory_size=1)
 
 

@@ -247,11 +247,7 @@ def test_each_kind_of_call_has_a_limit_in_the_form_that_compatible_servers_take(
 
 @pytest.mark.parametrize(
     ("given", "settings", "sent"),
-    [
-        ({"max_tokens": 99}, {}, 99),
-        ({}, {"max_tokens": 77}, 77),
-        ({"max_tokens": 99}, {"max_tokens": 77}, 99),
-    ],
+    [({"max_tokens": 99}, {}, 99), ({}, {"max_tokens": 77}, 77), ({"max_tokens": 99}, {"max_tokens": 77}, 99)],
     ids=["options", "the model's own", "options before the model's own"],
 )
 def test_a_limit_that_is_given_holds_for_every_call(given, settings, sent):

@@ -254,18 +254,6 @@ def test_a_passing_fault_in_a_trial_that_cannot_be_rebuilt_is_the_end_of_the_tas
     assert (final["status"], final["fault"], calls) == ("fault", "the line is dead", [1, 2])
 
 
-@pytest.mark.parametrize("actor", ["react", "tools"])
-def test_a_world_is_opened_only_when_a_task_runs(actor):
-    opened = []
-
-    def make(task):
-        opened.append(task["id"])
-        return [now]
-
-    compiled([], environment(make), actor=actor)
-    assert opened == []
-
-
 def test_a_tool_that_asks_a_person_goes_on_in_its_world():
     written = []
 
