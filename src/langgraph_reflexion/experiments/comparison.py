@@ -24,7 +24,7 @@ from langgraph_reflexion.printable import printable
 
 Rows = list[list[Cell]]
 
-OF_MODEL = {"base_url", "prices", "temperature", "max_tokens"}
+OF_MODEL = {"base_url", "prices", "budgets", "temperature", "max_tokens"}
 """The settings that may differ with the model."""
 
 
