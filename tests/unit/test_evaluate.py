@@ -42,7 +42,7 @@ class Scored(Evaluator):
         return Score(self.score, "Not \udcff yet.")
 
 
-def node(score: float = 0.0, environment: Any = None, **budgets: Budget) -> Evaluate:
+def node(score=0.0, environment=None, **budgets):
     environment, limits, prompts = environment or Counter(), Budgets(**budgets), load_prompts()
     rules = replace(PROFILES["paper"], max_trials=3)
     client = Client(ScriptedChatModel(replies=[]))
@@ -50,7 +50,7 @@ def node(score: float = 0.0, environment: Any = None, **budgets: Budget) -> Eval
     return Evaluate(Scored(score), EpisodePool(environment), limits, rules, memory)
 
 
-def state(trial: int = 1, **changes: Any) -> Any:
+def state(trial=1, **changes):
     episode = {"task": "count 3", "began": 0.0, "observation": "", "reward": 0.25, "terminated": False}
     episode |= {"truncated": False, "snapshot": None} | changes.pop("episode", {})
     step = {"number": 1, "thought": "", "action": add(1), "observation": "1"}
@@ -59,7 +59,7 @@ def state(trial: int = 1, **changes: Any) -> Any:
     return whole | {"evaluation": None, "reflections": []} | changes
 
 
-def record(trial: int, score: float | None, stop_reason: str) -> Any:
+def record(trial, score, stop_reason):
     verdict = None if score is None else score >= 1
     made = {"trial": trial, "score": score, "verdict": verdict, "stop_reason": stop_reason}
     return made | {"actions": 1, "usage": {"act": CALLED}}
@@ -93,7 +93,7 @@ async def test_a_status_follows_from_the_verdict_the_trials_and_the_budgets(tria
     assert bool(update["notes"]) == (status == "budget")
 
 
-async def test_a_trial_cut_short_by_its_budget_has_no_verdict_and_one_note() -> None:
+async def test_a_trial_cut_short_by_its_budget_has_no_verdict_and_one_note():
     cut = state(stop_reason="budget", notes=["trial budget of 1 action used up"])
     update = await node(trial=Budget(actions=1))(cut, {})
     assert (update["status"], update["trials"][0]["verdict"]) == ("budget", None)

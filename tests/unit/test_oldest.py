@@ -5,7 +5,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def versions(lines: list[str], operator: str) -> dict[str, tuple[int, ...]]:
+def versions(lines, operator):
     """Package to version, without trailing zeros: 4.3 is 4.3.0."""
     found = {}
     for line in lines:
@@ -15,7 +15,7 @@ def versions(lines: list[str], operator: str) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def test_every_floor_is_the_version_that_is_tested() -> None:
+def test_every_floor_is_the_version_that_is_tested():
     floors = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]

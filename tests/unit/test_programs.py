@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -22,28 +20,14 @@ def test_a_missing_program_is_no_verdict(command, status):
         expect_program(command, "/usr/bin:/bin", status)
 
 
-@pytest.mark.parametrize(
-    ("command", "status"),
-    [
-        *(
-            (command, None)
-            for command in ("grep -q x", "cd folder", "! grep x", "A=1", "A=$(echo x y) true", "2>log x")
-        ),
-        *(
-            (command, 127)
-            for command in (
-                "./pytestt",
-                "PATH=bin:$PATH pytestt",
-                "true && pytestt",
-                "(pytestt)",
-                "echo '",
-                "A=`x y` ./z",
-            )
-        ),
-        ("pytestt -q", 1),
-        ("pytestt; true", None),
-    ],
-)
+OTHERS = [
+    (command, None) for command in ("grep -q x", "cd folder", "! grep x", "A=1", "A=$(echo x y) true", "2>log x")
+]
+OTHERS += [(command, 127) for command in ("./pytestt", "PATH=bin:$PATH pytestt", "true && pytestt", "(pytestt)")]
+OTHERS += [("echo '", 127), ("A=`x y` ./z", 127), ("pytestt -q", 1), ("pytestt; true", None)]
+
+
+@pytest.mark.parametrize(("command", "status"), OTHERS)
 def test_any_other_command_decides(command, status):
     expect_program(command, "/usr/bin:/bin", status)
 
@@ -53,7 +37,7 @@ def test_a_relative_folder_of_the_path_may_be_part_of_the_work(monkeypatch):
     expect_program("pytestt")
 
 
-def test_a_script_needs_its_interpreter(tmp_path: Path):
+def test_a_script_needs_its_interpreter(tmp_path):
     script = tmp_path / "tool"
     script.write_text(f"#! {tmp_path}/venv/bin/python -I\n")
     script.chmod(0o755)

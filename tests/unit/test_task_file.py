@@ -1,30 +1,28 @@
 import json
 import re
-from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
 from langsmith.schemas import Example
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.agents.task_file import TaskRows, open_tasks, read_tasks
+from langgraph_reflexion.agents.task_file import open_tasks, read_tasks
 
 ID = "8b9a0f1e-5b1c-4f4e-9d1f-2f2d4c6a7b10"
 
 
-def read(folder: Path, name: str, content: str | bytes | None, **fields: str) -> TaskRows:
+def read(folder, name, content, **fields):
     if content is not None:
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     source = open_tasks(str(folder / name))
     return read_tasks(source.rows(source.splits[0]), **fields)
 
 
-def pairs(found: TaskRows) -> list[tuple[str, Any]]:
+def pairs(found):
     return [(task["instruction"], task["data"].get("reference")) for task in found.tasks]
 
 
-def line(**row: Any) -> str:
+def line(**row):
     return json.dumps(row) + "\n"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from langgraph_reflexion.envs import base
 from langgraph_reflexion.envs.programming.environment import Programming
-from langgraph_reflexion.prompts import Example, ReflectionExample, load_prompts
+from langgraph_reflexion.prompts import ReflectionExample, load_prompts
 from tests.support.tools import need
 
 ROOT = Path(__file__).parents[3] / "prompts" / "programming"
@@ -18,7 +18,7 @@ SHOWN = [
 ]
 
 
-def problems_of(example: Example | ReflectionExample, tmp_path: Path) -> Programming:
+def problems_of(example, tmp_path):
     (name, *_), rust = re.findall(r"(?:def|fn) (\w+)", example.observation), "fn " in example.observation
     test = f"}}\nfn main() {{ assert_eq!({name}(Default::default()), 1); }}" if rust else "assert candidate()"
     problem = {"name": f"shown_{name}", "language": "rs" if rust else "py", "prompt": example.observation + "\n"}

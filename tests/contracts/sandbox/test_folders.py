@@ -1,11 +1,10 @@
 import socket
 import sys
-from pathlib import Path
 
 import pytest
 
 from langgraph_reflexion import EnvironmentUnavailable
-from langgraph_reflexion.envs.sandbox import Bind, Policy, Sandbox
+from langgraph_reflexion.envs.sandbox import Bind, Policy
 from tests.support.sandbox.columns import make
 
 CHANGE = """
@@ -23,7 +22,7 @@ open('ordinary', 'w').write('x')
 """
 
 
-def change(sandbox: Sandbox, folder: Path, *paths: str, own: bool = False) -> None:
+def change(sandbox, folder, *paths, own=False):
     bind = Bind(folder, writable=True, own=own)
     sandbox.run([sys.executable, "-c", CHANGE, *paths], cwd=folder, policy=Policy(binds=(bind,)))
     assert (folder / "ordinary").read_text() == "x"

@@ -1,11 +1,8 @@
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.alfworld.game_builder import goal
 from langgraph_reflexion.envs.alfworld.games import KINDS, games_in
@@ -19,14 +16,14 @@ DOMAIN = "(define (domain alfred))"
 GRAMMAR = 'grammar :: """{ "task": [ { "rhs": "Your task is to: UNKNOWN GOAL." } ] }""";'
 
 
-def put(folder: Path, game: Game, **changes: Any) -> Path:
+def put(folder, game, **changes):
     folder.mkdir(parents=True)
     content = to_tw_pddl(game, DOMAIN, GRAMMAR) | changes
     (folder / "game.tw-pddl").write_text(json.dumps({k: v for k, v in content.items() if v != "absent"}))
     return folder
 
 
-def state(folder: Path, game: Game, **changes: Any):
+def state(folder, game, **changes):
     """Write an initial state without a goal, and ALFRED's description of the task."""
     folder.mkdir(parents=True)
     (folder / "initial_state.pddl").write_text(game.problem[: game.problem.index("(:goal")] + ")\n")

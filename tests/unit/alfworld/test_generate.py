@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from langgraph_reflexion.envs.alfworld.engine import Game, Kind
+from langgraph_reflexion.envs.alfworld.engine import Kind
 from langgraph_reflexion.envs.alfworld.generate import ROOMS, SHARED_SPLITS, TASKS, generated_game, shared_game
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 
@@ -13,7 +13,7 @@ SHARED = range(len(ROOMS) * TASKS)
 
 
 @pytest.fixture(scope="module")
-def games() -> tuple[Game, ...]:
+def games():
     return tuple(generated_game(SPLIT, 0, index) for index in range(134))
 
 
@@ -46,7 +46,7 @@ def test_every_walkthrough_solves_its_game(games):
         assert engine.won, game.id
 
 
-def room_of(game: Game) -> str:
+def room_of(game):
     """Everything of a game but its task."""
     return game.problem[: game.problem.index("(:goal")]
 

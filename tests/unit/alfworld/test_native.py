@@ -12,14 +12,14 @@ from tests.support.alfworld import play, read_cases
 CASES = read_cases(Path(__file__).with_name("cases"))
 
 
-def problem(objects: str = "", init: str = "", goal: str = "(and)") -> str:
+def problem(objects="", init="", goal="(and)"):
     return (
         f"(define (problem p) (:domain alfred) (:objects agent1 - agent loc_bar_1 - location {objects})"
         f" (:init (atLocation agent1 loc_bar_1) {init}) (:goal {goal}))"
     )
 
 
-def game(text: str, **changes: str) -> Game:
+def game(text, **changes):
     return Game(id="g1", kind="pick", instruction="put a mug in desk.", problem=text, **changes)
 
 
@@ -74,7 +74,7 @@ def test_an_invalid_problem_is_refused(text: str, why: str):
 
 
 @pytest.mark.parametrize("task", ["Your task is to: look.", "Look."])
-def test_unknown_rules_and_wording_are_refused(task: str):
+def test_unknown_rules_and_wording_are_refused(task):
     unknown = game(
         problem(), domain="(define (domain alfred))", grammar=f'grammar :: """{{"task": [{{"rhs": "{task}"}}]}}""";'
     )

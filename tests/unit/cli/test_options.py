@@ -29,7 +29,7 @@ class Oven(BaseModel):
 
 
 @pytest.fixture
-def bake() -> Any:
+def bake():
     """Run a command that takes these settings; returns them, or the result of wrong use."""
     seen: list[Any] = []
     application = typer.Typer(rich_markup_mode=None)

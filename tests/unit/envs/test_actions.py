@@ -32,7 +32,6 @@ TYPES = {
     "numbered": Literal[1, 2, 3],
     "paced": Pace,
     "perhaps": Annotated[Literal["a", "b"] | None, "which"],
-    "painted": Pace | None,
     "united": int | Literal["all"],
     "listed": list[Literal["a b", "c"]],
     "counted": list[int],
@@ -46,7 +45,6 @@ TYPES = {
 
 
 def typed(kind):
-
     def act(self, it) -> str:
         """Do it."""
         return repr(it)

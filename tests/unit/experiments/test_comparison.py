@@ -1,15 +1,12 @@
 import io
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion.experiments.comparison import Comparison, compare
+from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.trials import trials_of_run
 from tests.support.run_folders import folder, row
 
@@ -17,7 +14,7 @@ TASKS = [f"t{number:02}" for number in range(40)]
 FAULT: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
 
 
-def played(solved_in: Callable[[int], int], tokens: int, trials: int = 4) -> list[TrialRow]:
+def played(solved_in, tokens, trials=4):
     """Return rows in which each task is solved in the trial of its number, if there is one, at tokens per trial."""
     return [
         row(task, trial, trial == solved_in(number), input_tokens=tokens - 10)
@@ -26,7 +23,7 @@ def played(solved_in: Callable[[int], int], tokens: int, trials: int = 4) -> lis
     ]
 
 
-def seeded(path: Path, strategy: str, seed: int, *solved: str, tasks: Sequence[str] = "abcd") -> Path:
+def seeded(path, strategy, seed, *solved, tasks="abcd"):
     rows = [
         row(task, trial, task in those)
         for task in tasks
@@ -37,7 +34,7 @@ def seeded(path: Path, strategy: str, seed: int, *solved: str, tasks: Sequence[s
     return folder(path / f"{strategy}-s{seed}", rows, list(tasks), **settings)
 
 
-def printed(comparison: Comparison, width: int = 100) -> str:
+def printed(comparison, width=100):
     console = Console(width=width, record=True, file=io.StringIO())
     comparison.print(console)
     return console.export_text()

@@ -30,14 +30,14 @@ def figures(compared):
     return draw(compared.groups)
 
 
-def markers(svg: str) -> list[list[tuple[float, float]]]:
+def markers(svg):
     root = ElementTree.fromstring(svg)
     lines = [group for group in root.iter(f"{SVG}g") if re.fullmatch(r"points-\d+", group.get("id", ""))]
     found = [[(float(use.get("x", 0)), float(use.get("y", 0))) for use in line.iter(f"{SVG}use")] for line in lines]
     return [points for points in found if len(points) == 3]
 
 
-def text_of(svg: str) -> str:
+def text_of(svg):
     return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
 
 

@@ -8,7 +8,7 @@ from langgraph_reflexion.experiments.statistics import Interval, interval, seed_
     # Newcombe 1998, "Two-sided confidence intervals for the single proportion", Table I, method 3.
     [(81, 263, 0.2553, 0.3662), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
-def test_intervals_are_the_published_ones(solved: int, tasks: int, low: float, high: float):
+def test_intervals_are_the_published_ones(solved, tasks, low, high):
     assert wilson(solved, tasks) == pytest.approx((low, high), abs=0.00005)
     by_task = {str(task): [task < solved] for task in range(tasks)}
     assert interval(by_task) == pytest.approx((low, high), abs=0.00005)
@@ -20,7 +20,7 @@ def test_intervals_are_the_published_ones(solved: int, tasks: int, low: float, h
     # Exact two-sided sign tests: 22/1024, 2 * (1 + 12 + 66) / 4096, and statsmodels' value of McNemar's.
     [(9, 1, 0.021484375), (2, 30, 2.463e-7), (0, 0, 1.0)],
 )
-def test_the_sign_test_gives_known_values(wins: int, losses: int, p: float):
+def test_the_sign_test_gives_known_values(wins, losses, p):
     test = sign_test([1] * wins + [-1] * losses + [0] * 50)
     assert (test.wins, test.losses, test.tasks) == (wins, losses, wins + losses + 50)
     assert test.p == pytest.approx(p, rel=1e-3)

@@ -1,12 +1,11 @@
 import io
 import json
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.trials import Trials, trials_of_run
+from langgraph_reflexion.experiments.trials import trials_of_run
 from langgraph_reflexion.printable import printable
 from tests.support.run_folders import folder, row, steps
 
@@ -14,7 +13,7 @@ LOOK, GO, TAKE = ("I look.", "look", "A cup."), ("I go.", "go", "A sink."), ("Mi
 HOSTILE = "<script>alert(1)</script>\x1b[2J[bold]\u202e\x00\x9b\ud800"
 
 
-def run_folder(path: Path, strategy: str = "reflexion") -> Path:
+def run_folder(path, strategy="reflexion"):
     rows = [
         row("a", trial, trial == 4, reflection=f"Lesson {trial}." if trial < 4 else None) for trial in range(1, 5)
     ]
@@ -23,7 +22,7 @@ def run_folder(path: Path, strategy: str = "reflexion") -> Path:
     return folder(path, rows, ["a", "b"], trajectories=recorded, strategy=strategy, memory_size=2)
 
 
-def printed(shown: Trials, width: int = 100) -> str:
+def printed(shown, width=100):
     out = io.StringIO()
     shown.print(Console(width=width, file=out, highlight=False))
     return out.getvalue()

@@ -6,7 +6,7 @@ from langgraph_reflexion.models.secrets import public_url, secrets_of
 
 
 @pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_keys(monkeypatch):
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -28,7 +28,7 @@ def test_a_local_server_needs_no_key_and_is_given_one_that_is_set(monkeypatch):
     assert secrets_of(load_model("openai:m", base_url=url)) == ["sk-0123456789"]
 
 
-def test_a_password_in_the_address_is_a_secret() -> None:
+def test_a_password_in_the_address_is_a_secret():
     url = "http://me:pa55word@localhost:1/v1"
     assert secrets_of(load_model("openai:m", base_url=url), url)[0] == "pa55word"
     assert public_url(url) == "http://localhost:1/v1"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.envs.programming.formats import load_problems
-from langgraph_reflexion.envs.programming.problems import Case, Problem
+from langgraph_reflexion.envs.programming.problems import Case
 from langgraph_reflexion.errors import ConfigurationError
 
 HALF = 'def half(n: int) -> float:\n    """Half of it."""\n'
@@ -64,14 +64,14 @@ LEETCODE = {
 }
 
 
-def write(folder: Path, *rows: object, name: str = "problems.jsonl") -> Path:
+def write(folder, *rows, name="problems.jsonl"):
     path = folder / name
     data = "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows).encode()
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
 
 
-def only(folder: Path, row: object) -> Problem:
+def only(folder, row):
     (problem,) = load_problems(write(folder, row))
     return problem
 

@@ -4,5 +4,5 @@ from tests.support.tools import need_extra
 
 
 @pytest.fixture(scope="session", autouse=True)
-def extra() -> None:
+def extra():
     need_extra("webshop")

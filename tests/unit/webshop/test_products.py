@@ -49,11 +49,7 @@ def test_a_price_that_is_a_range_is_drawn_from_the_seed_and_the_product():
 
 @pytest.mark.parametrize(
     ("told", "options"),
-    [
-        ("", {}),
-        ({"SIZE": values(" 1/2 In ")}, {"size": ["1 | 2 in"]}),
-        ({"Size": [{"value": 7}]}, {"size": ["7"]}),
-    ],
+    [("", {}), ({"SIZE": values(" 1/2 In ")}, {"size": ["1 | 2 in"]}), ({"Size": [{"value": 7}]}, {"size": ["7"]})],
 )
 def test_options(told, options):
     assert read_product({**STICK, "customization_options": told}).options == options

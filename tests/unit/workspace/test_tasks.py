@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from langgraph_reflexion.envs import load_environment
@@ -11,7 +9,7 @@ from langgraph_reflexion.errors import ConfigurationError
 GOOD = 'path = "repo"\ninstruction = "Mend it."\nverify = ["make check"]\n'
 
 
-def written(tmp_path: Path, text: str) -> Path:
+def written(tmp_path, text):
     (tmp_path / "repo").mkdir(exist_ok=True)
     (tmp_path / "task.toml").write_text(text)
     return tmp_path / "task.toml"
