@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -84,3 +85,10 @@ def test_an_endless_reflection_is_cut_with_a_note():
     final, _ = play(replies=replies, max_trials=3, memory=Memory(size=1))
     assert all(len(each["text"]) < LONGEST + 100 for each in final["reflections"])
     assert f"the reflection is cut to {LONGEST} characters" in final["trials"][0]["notes"]
+
+
+def test_a_call_ends_in_time_even_while_its_server_drips():
+    began = time.monotonic()
+    final, requests = play(None, "drip", replies=lambda messages: "Action: add 1", timeout=0.3, attempts=1)
+    assert final["fault"] == "no part of the model's reply arrived within 0.3 seconds"
+    assert (len(requests), time.monotonic() - began < 4) == (2, True)

@@ -35,6 +35,7 @@ def test_repeated_tasks_narrow_the_interval_only_where_they_differ():
     low, high = interval({str(task): [task < 30, task < 20] for task in range(40)}) or Interval(0, 0)
     assert wilson(50, 80).low > low > wilson(25, 40).low
     assert wilson(50, 80).high < high < wilson(25, 40).high
+    assert interval({str(task): [True] * 9 for task in range(20)}) == pytest.approx(wilson(20, 20))
 
 
 def test_seeds_have_a_mean_and_a_standard_deviation():

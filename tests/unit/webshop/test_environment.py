@@ -79,7 +79,9 @@ def test_results_have_ten_products_a_page():
     assert [back, do(shopping, "click[B000000021]", "click[< Prev]")[-1]] == [pages[2]] * 2
     # All ten can be clicked, although three are shown.
     assert "[B000000024]" not in back
-    assert "\nSoap 24 \n" in do(shopping, "click[B000000024]")[0]
+    product_page, start = do(shopping, "click[B000000024]", "click[Back to Search]")
+    assert "\nSoap 24 \n" in product_page
+    assert start.endswith("[Search] ")
 
 
 def test_an_impossible_action_is_told_what_is_possible(store):
