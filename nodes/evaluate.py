@@ -13,7 +13,7 @@ from langgraph_reflexion.conversation import with_answer
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
-from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data, sanitize
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.profiles import Profile

@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.context import Prompt, charging, drop_longest, opening_of, with_lessons
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.calls import CallId, as_data
 from langgraph_reflexion.models.client import Client

@@ -14,7 +14,7 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.episodes import new_episode
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.evaluators.base import Evaluator
-from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.state import Reflection, ReflexionState, Strategy, Update

@@ -35,8 +35,7 @@ from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.provenance import settings_of
 from langgraph_reflexion.experiments.record import PROMPTS, Run, read_run
 from langgraph_reflexion.experiments.rows import TrialRow, key_of
-from langgraph_reflexion.memory import Memory, make_memory
-from langgraph_reflexion.memory.agent import AgentMemory
+from langgraph_reflexion.memory import AgentMemory, Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.nodes.reflect import Reflect

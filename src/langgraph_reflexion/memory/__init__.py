@@ -1,6 +1,49 @@
 """Memory: a task's reflections, the memory map, and lessons across tasks."""
 
-from langgraph_reflexion.memory.agent import AgentMemory, make_memory
-from langgraph_reflexion.memory.episodic import EpisodicMemory, Memory
+from dataclasses import dataclass
+
+from langgraph_reflexion.budgets import Budgets
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.memory.episodic import EpisodicMemory, MapMemory, Memory
+from langgraph_reflexion.memory.lessons import LessonMemory
+from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.state import Strategy
 
 __all__ = ["AgentMemory", "EpisodicMemory", "Memory", "make_memory"]
+
+
+@dataclass(frozen=True)
+class AgentMemory:
+    """What an agent remembers: a task's reflections, what the world has revealed, and lessons of other tasks."""
+
+    reflections: EpisodicMemory
+    map: MapMemory | None
+    lessons: LessonMemory
+
+
+def make_memory(
+    memory: Memory,
+    environment: Environment,
+    client: Client,
+    prompts: Prompts,
+    rules: Profile,
+    budgets: Budgets,
+    options: ModelOptions,
+    approves: bool,
+) -> AgentMemory:
+    """Build the memory that the settings describe.
+
+    `client` is the model that reflects, which also condenses reflections and writes lessons, on the account of
+    `budgets`; `approves` says whether a person approves reflections.
+
+    Raises:
+        ConfigurationError: the environment draws no memory map.
+    """
+    return AgentMemory(
+        EpisodicMemory(rules.memory_size, client if memory.keep == "summary" else None, prompts, options.seed),
+        MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects) if memory.map else None,
+        LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves),
+    )
