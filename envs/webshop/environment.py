@@ -95,7 +95,7 @@ class WebShop(Environment):
     def blocks(self, task: Task) -> bool:
         """Return whether the shop is on disk or still to be made; see `Environment.blocks`."""
         data = task.get("data") or {}
-        return data.get("split") != "own" or (True, data.get("seed")) not in self._catalogues
+        return self.blocking or data.get("split") != "own" or (True, data.get("seed")) not in self._catalogues
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Measure the purchase by its reward and the parts of it; 0 without a purchase."""
