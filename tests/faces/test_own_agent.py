@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
 
 from langgraph_reflexion.agents import AgentTasks, load_tasks
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import call, forget, one_line, start, wait_for_rows
 
 AGENT = """
@@ -248,3 +250,37 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
     assert (status, "tasks.jsonl is already there" in one_line(err)) == (2, True)
     assert [file.name for file in tmp_path.iterdir()] == ["tasks.jsonl"]
     assert "agent, environment" in one_line(call(tmp_path, "init", "--kind", "world")[2])
+
+
+def test_a_judge_of_openevals_asks_a_server(home: Path) -> None:
+    pytest.importorskip("openevals", reason="openevals is not installed")
+
+    def reply(messages: list[BaseMessage]) -> str:
+        return json.dumps({"reasoning": "It is short.", "score": "Paris" in messages[-1].text})
+
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+        model = ("--model", "openai:toy", "--base-url", server.url, "--strategy", "retry", "--json")
+        judged = ("--evaluator", "openevals:conciseness", "--out", "run")
+        args = ("run", "my_agent.py:function", "--tasks", "tasks.jsonl", *judged, *model)
+        status, out, err = call(home, *args, key="sk-none")
+    assert (status, json.loads(out)["statuses"]["solved"], len(server.requests)) == (0, 2, 2), err
+    assert server.requests[0].body["response_format"]["type"] == "json_schema"
+    [row, _] = rows(home / "run")
+    assert row["usage"]["evaluate"]["llm_calls"] == 1
+
+
+def test_experiment_compares_strategies_of_an_agent(home: Path) -> None:
+    (home / "mine.toml").write_text(
+        """
+        [common]
+        evaluator = "checks.py:verify"
+        [matrix]
+        strategies = ["retry", "reflexion"]
+        [environments.capitals]
+        environment = "my_agent.py:agent"
+        options = {tasks = "tasks.jsonl"}
+        """
+    )
+    status, out, _ = call(home, "experiment", "mine.toml", "--json")
+    assert (status, [each["status"] for each in json.loads(out)["outcomes"]]) == (0, ["finished"] * 2)
+    assert sorted(len(rows(folder.parent)) for folder in home.glob("runs/mine/*/run.json")) == [3, 4]

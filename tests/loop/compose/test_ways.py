@@ -1,14 +1,20 @@
 """A Reflexion graph in larger graphs: a node, a subgraph, a tool, middleware, a supervisor, a swarm, a deep agent."""
 
+from collections import defaultdict
 from typing import Any
 
 import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import tool
+from langchain_core.runnables import RunnableParallel
+from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command, interrupt
+from langgraph.func import entrypoint
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
+from langgraph_supervisor import create_supervisor
+from langgraph_supervisor.handoff import create_forward_message_tool
 from langgraph_swarm import create_handoff_tool, create_swarm
 
 from langgraph_reflexion import ReflexionMiddleware, load_environment
@@ -143,3 +149,77 @@ def test_an_agent_plays_a_household_game_with_an_episodes_tools() -> None:
     look, inventory = (message.text for message in final["messages"] if message.type == "tool")
     assert look.startswith("You are in the middle of a room.")
     assert inventory == "You are not carrying anything."
+
+
+def test_the_steps_of_a_subgraph_are_streamed() -> None:
+    way = ways.subgraph(Guessing())
+    seen = [
+        ("/".join(part.partition(":")[0] for part in namespace), next(iter(update)))
+        for namespace, update in way.graph.stream(way.input, stream_mode="updates", subgraphs=True)
+    ]
+    trial = [("solve/act", "model"), ("solve/act", "tools"), ("solve/act", "model"), ("solve", "act")]
+    trial += [("solve", "observe"), ("solve", "heuristic_check"), ("solve", "evaluate")]
+    assert seen == [
+        ("solve", "reset"), *trial, ("solve", "reflect"), ("solve", "reset"), *trial, ("solve", "reflect"),
+        ("solve", "reset"), *trial, ("", "solve"),
+    ]  # fmt: skip
+
+
+async def test_a_front_end_tells_the_trials_from_the_answer() -> None:
+    graph = Guessing().graph().compile()
+    said: dict[int, str] = defaultdict(str)
+    async for part, about in graph.astream(ways.MESSAGES, stream_mode="messages", subgraphs=False):
+        said[about["reflexion_trial"]] += part.text
+    assert dict(said) == {trial: f"{trial} is a number.It is {trial}." for trial in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_twenty_tasks_are_sent_onto_one_node_at_once(how: str) -> None:
+    builder = StateGraph(ways.Talk)
+    builder.add_node("solve", Guessing().graph().compile())
+    builder.add_conditional_edges(START, lambda state: [Send("solve", ways.MESSAGES) for _ in range(20)])
+    graph = builder.compile()
+    final = graph.invoke({"messages": []}) if how == "invoke" else await graph.ainvoke({"messages": []})
+    assert [message.text for message in final["messages"] if message.type == "ai"] == ["It is 3."] * 20
+
+
+async def test_it_runs_in_an_entrypoint_in_a_batch_and_in_parallel() -> None:
+    reflexion = Guessing().graph().compile()
+
+    @entrypoint()
+    async def twice(task: str) -> list[str]:
+        finals = [await reflexion.ainvoke({"task": each}) for each in (task, task)]
+        return [final["result"] for final in finals]
+
+    assert await twice.ainvoke(TASK) == ["It is 3."] * 2
+    assert [each["status"] for each in reflexion.batch([{"task": TASK}] * 3)] == ["solved"] * 3
+    both = RunnableParallel(one=reflexion, other=reflexion).invoke({"task": TASK})
+    assert (both["one"]["trial"], both["other"]["trial"]) == (3, 3)
+
+
+async def test_an_agent_whose_tools_are_asynchronous_only_is_awaited() -> None:
+    async def look_up(number: int) -> str:
+        return f"{number} is a number."
+
+    only = StructuredTool.from_function(coroutine=look_up, name="look_up", description="Look a number up.")
+    final = await Guessing(tool=only).graph().compile().ainvoke({"task": TASK})
+    assert (final["status"], final["trial"]) == ("solved", 3)
+
+
+def test_a_supervisor_forwards_the_answer_by_the_workers_name() -> None:
+    guessing = Guessing()
+    worker = guessing.graph().compile(name="guesser")
+
+    def reply(messages: list[Any]) -> Any:
+        heard = any("It is 3." in message.text for message in messages)
+        return call("forward_message", from_agent="guesser") if heard else call("transfer_to_guesser")
+
+    builder = create_supervisor(
+        [worker],
+        model=ScriptedChatModel(replies=reply),
+        tools=[create_forward_message_tool("supervisor")],
+        output_mode="full_history",
+    )
+    messages = builder.compile().invoke(ways.MESSAGES)["messages"]
+    assert (messages[-1].name, messages[-1].text) == ("supervisor", "It is 3.")
+    assert [message.text for message in messages].count(TASK) == 1
