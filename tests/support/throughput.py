@@ -1,14 +1,15 @@
-"""What a run costs: its wall time beside that of a plain LangGraph graph, and the CPU time of a task without a model.
+"""What a run costs: its wall time beside a plain LangGraph graph and a bare loop, and CPU time without a model.
 
-    python -m tests.support.throughput
+    python -m tests.support.throughput [--at-once 256 --workers 2]
 
 For the wall time, a run has four times as many tasks as are in flight, one trial of 20 steps each, and checkpoints
 in SQLite. The plain graph has two nodes, a list of messages and LangGraph's own saver for SQLite, and records
-nothing. The model is a server on loopback, in a process of its own, that answers after half a second. For the CPU
-time, 1,000 tasks are answered at once by a function, and by a graph of one node. Compare the ratios of one run:
-machines differ.
+nothing; the bare loop only sends as many requests. Both are one process. The model is a server on loopback, in a
+process of its own, that answers after half a second. For the CPU time, 1,000 tasks are answered at once by a
+function, and by a graph of one node. Compare the ratios of one run: machines differ.
 """
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -16,12 +17,12 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated, Any
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -109,11 +110,11 @@ def serve(port: Connection) -> None:
     asyncio.run(main())
 
 
-def recorded_run(url: str, tasks: int, at_once: int) -> None:
+def recorded_run(url: str, tasks: int, at_once: int, workers: int) -> None:
     """Walk in a run."""
     environment, model = "tests.support.throughput:Hall", {"model": "openai:m", "base_url": url}
     settings = RunSettings(environment=environment, limit=tasks, max_trials=1, strategy="retry", **model)
-    run(settings.model_copy(update={"concurrency": at_once}), "run")
+    run(settings.model_copy(update={"concurrency": at_once, "workers": workers}), "run")
     assert [row["stop_reason"] for row in read_run(Path("run")).trials] == ["terminated"] * tasks
 
 
@@ -121,9 +122,7 @@ def plain_graph(url: str, tasks: int, at_once: int) -> None:
     """Walk in a graph of two nodes over a list of messages."""
 
     async def walks() -> None:
-        # A client of its own: the default one is shared by all event loops of a process.
-        async with DefaultAsyncHttpxClient() as http, AsyncSqliteSaver.from_conn_string("plain.db") as saver:
-            client = ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http)
+        async with client_of(url) as client, AsyncSqliteSaver.from_conn_string("plain.db") as saver:
 
             async def act(state: MessagesState) -> dict[str, list[AIMessage]]:
                 return {"messages": [await client.ainvoke(state["messages"])]}
@@ -145,6 +144,30 @@ def plain_graph(url: str, tasks: int, at_once: int) -> None:
             await in_flight(walk, range(tasks), at_once)
 
     asyncio.run(walks())
+
+
+def bare_loop(url: str, tasks: int, at_once: int) -> None:
+    """Call the model as often, with neither graph nor checkpoint."""
+
+    async def walks() -> None:
+        async with client_of(url) as client:
+
+            async def walk(number: int) -> None:
+                messages: list[BaseMessage] = [SystemMessage(TEXT), HumanMessage(TEXT)]
+                for _ in range(STEPS):
+                    await client.ainvoke(messages)
+                    messages.extend([AIMessage(REPLY), HumanMessage(TEXT)])
+
+            await in_flight(walk, range(tasks), at_once)
+
+    asyncio.run(walks())
+
+
+@contextlib.asynccontextmanager
+async def client_of(url: str) -> AsyncIterator[ChatOpenAI]:
+    """Return a client with connections of its own: all event loops of a process share the default ones."""
+    async with DefaultAsyncHttpxClient() as http:
+        yield ChatOpenAI(model="m", base_url=url, api_key=SecretStr("none"), http_async_client=http)
 
 
 async def in_flight(call: Callable[[Any], Any], tasks: Sequence[Any], at_once: int = 64) -> None:
@@ -170,16 +193,26 @@ def cost(clock: Callable[[], float], work: Callable[..., Any], *given: Any) -> f
 
 def main() -> None:
     """Print the wall times as multiples of the waits for the model, and the CPU times per task."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--at-once", type=int, action="append")
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
     os.environ |= {"LANGSMITH_TRACING": "false", "OPENAI_API_KEY": "none"}
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
     server.start()
     url = f"http://127.0.0.1:{here.recv()}/v1"
-    for at_once in (16, 64):
-        ways = (cost(time.perf_counter, way, url, 4 * at_once, at_once) for way in (recorded_run, plain_graph))
-        run_, plain = (seconds / (STEPS * SECONDS * 4) for seconds in ways)
-        print(f"{at_once} at once: run {run_:.2f}, plain graph {plain:.2f}, ratio {run_ / plain:.2f}")
+    for at_once in options.at_once or [16, 64]:
+        given = (url, 4 * at_once, at_once)
+        run_ = cost(time.perf_counter, recorded_run, *given, options.workers) / (STEPS * SECONDS * 4)
+        plain, bare = (
+            cost(time.perf_counter, way, *given) / (STEPS * SECONDS * 4) for way in (plain_graph, bare_loop)
+        )
+        print(f"{at_once} at once, in waits for the model: run {run_:.3f}, plain graph {plain:.3f}, bare {bare:.3f};")
+        print(f"    run beside plain graph {run_ / plain:.2f}, run beside bare loop {run_ / bare:.2f}", flush=True)
     server.terminate()
+    if options.at_once:
+        return
     calls = {"function": function, "graph": lambda task: graph.ainvoke({"messages": [("user", task)]})}
     for name, call in calls.items():
         environment = {"environment": f"tests.support.throughput:{name}", "options": {"tasks": "tasks.jsonl"}}
