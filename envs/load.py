@@ -62,7 +62,9 @@ def tasks_of(environment: Environment, split: str | None = None, limit: int | No
     """
     tasks = environment.tasks(split, limit)
     if not isinstance(tasks, Iterable):
-        raise ConfigurationError(f"tasks() of {environment.name!r} returned a {type(tasks).__name__}, and no list")
+        raise ConfigurationError(
+            f"tasks() of {environment.name!r} returned a {type(tasks).__name__} instead of a list"
+        )
     tasks = list(tasks)
     for number, task in enumerate(tasks, 1):
         for field in ("id", "instruction"):

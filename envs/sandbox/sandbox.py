@@ -20,6 +20,7 @@ from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import hooks, protocol
 from langgraph_reflexion.envs.sandbox.types import (
     MAX_FILES,
+    Content,
     Limits,
     Policy,
     Result,
@@ -69,8 +70,8 @@ class Sandbox:
         self,
         argv: Annotated[Sequence[Word], Field(min_length=1)],
         *,
-        files: Mapping[Word, str | bytes] | None = None,
-        stdin: str | bytes = b"",
+        files: Mapping[Word, Content] | None = None,
+        stdin: Content = b"",
         collect: Sequence[Word] = (),
         cwd: Path | str | None = None,
         limits: Limits | None = None,

@@ -36,6 +36,15 @@ def _word(given: str) -> str:
 
 Word = Annotated[str, AfterValidator(_word)]
 """A string that can be passed to a system call."""
+
+
+def _text(given: str) -> str:
+    given.encode()  # raises a ValueError for half of a surrogate pair
+    return given
+
+
+Content = Annotated[str, AfterValidator(_text)] | bytes
+"""The content of a file."""
 Seconds = Annotated[float, Field(gt=0, le=10**9)]
 
 # Below a limit's minimum no program starts, or 0 would mean no limit to the kernel; above its maximum it overflows.
@@ -80,8 +89,8 @@ class Limits:
 class Bind:
     """A folder or file of the host that is visible inside."""
 
-    source: Path
-    target: Path | None = None
+    source: Path | Word
+    target: Path | Word | None = None
     """Its path inside; by default the same. Landlock supports no other."""
     writable: bool = False
     """Whether the program may change the host's files. It cannot change those that programs of the host run by
@@ -101,9 +110,9 @@ class Policy:
     are then refused, except pairs, since the host's abstract ones would be reachable too."""
     fork: bool = True
     """Whether the program may start processes. Threads are always allowed."""
-    binds: tuple[Bind, ...] = ()
+    binds: Sequence[Bind] = ()
     """Host paths that are visible in addition to interpreters and compilers."""
-    hidden: tuple[Path, ...] = ()
+    hidden: Sequence[Path | Word] = ()
     """Host folders that are not visible, although the installation around them is."""
     env: Mapping[Annotated[Word, Field(pattern="^[^=]+$")], Word] = field(default_factory=dict)
     """Environment variables in addition to HOME, PATH, TMPDIR, USER and LANG. None are inherited from the agent."""

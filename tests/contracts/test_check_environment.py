@@ -101,7 +101,7 @@ def test_templates_that_fail_or_omit_the_task_are_detected(template, text, says,
         (["Count."], "task 1 of 'counter' has no 'id'"),
         ([{"id": "x", "instruction": " ", "data": {"goal": 3}}], "no instruction"),
         ([{"id": "x", "instruction": "Count."}] * 2, "two tasks of 'counter' have the id 'x'"),
-        (None, "tasks.. of 'counter' returned a NoneType"),
+        (None, "tasks.. of 'counter' returned a NoneType instead of a list"),
     ],
 )
 def test_a_task_without_its_fields_is_a_clear_error(tasks, says):

@@ -100,7 +100,9 @@ def test_the_digest_is_of_tasks_and_answers(tmp_path):
         ("t.jsonl", '{"task": "x", "id": 1.5}\n', {}, "line 1: the id must be"),
         ("t.jsonl", '{"task": "x"}\n', {"task_field": "q"}, "'q' (--task-field)"),
         ("t.csv", "task,answer\nx,y\nz\n", {}, "line 3, has more or fewer cells"),
-        ("t.csv", 'task\n"x\n', {}, "is not CSV"),
+        ("t.csv", '\n\ntask,answer\n"x\n",y\n\nz,\n"w\n"\n', {}, "line 8, has more or fewer cells"),
+        ("t.csv", "\nquestion,answer,answer\na,1,2\n", {}, "line 2: two columns are called 'answer'"),
+        ("t.csv", 'task\n"x\ny\n', {}, "line 2, is not CSV"),
     ],
 )
 def test_errors_say_where(tmp_path, name, content, fields, words):

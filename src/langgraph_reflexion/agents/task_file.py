@@ -181,14 +181,22 @@ def _json_rows(file: Path) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    reader = csv.DictReader(io.StringIO(read_text(path).lstrip("\r\n"), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    header: list[str] = []
+    begins = 1
     try:
-        for row in reader:
-            if None in row or None in row.values():
-                raise ConfigurationError(f"{path}, line {reader.line_num}, has more or fewer cells than the header")
-            yield f"{path}, line {reader.line_num}", row
+        for cells in reader:
+            where, begins = f"{path}, line {begins}", reader.line_num + 1
+            if not header:
+                header = cells
+                if again := [name for name in header if name and header.count(name) > 1]:
+                    raise ConfigurationError(f"{where}: two columns are called {again[0]!r}")
+            elif cells:
+                if len(cells) != len(header):
+                    raise ConfigurationError(f"{where}, has more or fewer cells than the header")
+                yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
-        raise ConfigurationError(f"{path}, line {reader.line_num}, is not CSV: {error}") from error
+        raise ConfigurationError(f"{path}, line {begins}, is not CSV: {error}") from error
 
 
 def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any]:

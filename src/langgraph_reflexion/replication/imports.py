@@ -2,6 +2,7 @@
 
 import json
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,11 +63,17 @@ def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original]
         raise ConfigurationError(f"{root} holds no log of the original repository: give a clone of it{unread}")
     done.runs.update(zip(_names(logs), logs, strict=True))
     try:
-        done.folder.mkdir(parents=True, exist_ok=True)
-        if any(done.folder.iterdir()):
+        folder = done.folder.resolve()
+        if folder.exists() and any(folder.iterdir()):
             raise ConfigurationError(f"{out} is not empty: choose another --out")
-        for name, run in done.runs.items():
-            _write_run(done.folder / name, run)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # An interrupted import leaves no folder that looks like a complete one.
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=folder.parent) as temporary:
+            whole = Path(temporary, folder.name)
+            whole.mkdir()
+            for name, run in done.runs.items():
+                _write_run(whole / name, run)
+            whole.rename(folder)
     except OSError as error:
         raise ConfigurationError(f"cannot write the import to {out}: {error.strerror or error}") from error
     return done

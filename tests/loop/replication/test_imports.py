@@ -210,6 +210,17 @@ def test_a_part_of_a_clone_can_be_imported_into_an_empty_folder(tmp_path: Path, 
         import_logs(clone / "alfworld_runs", tmp_path)
 
 
+def test_an_import_that_fails_midway_leaves_nothing_and_can_be_repeated(tmp_path: Path) -> None:
+    logs, out = tmp_path / "clone" / "alfworld_runs", tmp_path / "runs" / "out"
+    write_env_results(logs / "base_run_logs", [1, 2], 3)
+    unwritable = write_env_results(logs / ("x" * 200) / ("y" * 200), [1, 2], 3)  # too long for a folder's name
+    with pytest.raises(ConfigurationError, match="cannot write"):
+        import_logs(logs, out)
+    assert list(out.parent.iterdir()) == []
+    unwritable.rename(logs / "reflexion_run_logs")
+    assert len(import_logs(logs, out).runs) == len(compare([out]).runs) == 2
+
+
 def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clone: Path) -> None:
     done = import_logs(clone / "alfworld_runs", tmp_path / "out")
     with pytest.raises(ConfigurationError, match="imported"):

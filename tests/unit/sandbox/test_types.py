@@ -32,13 +32,15 @@ def test_limits_out_of_range_are_refused(name, value):
         (["true", "a\0b"], {}, "NUL"),
         (["true", "x" * (1 << 17)], {}, "131071"),
         (["true"], {"files": {"a": None}}, "bytes"),
+        (["true"], {"files": {"a": "\udcff"}}, "files .*utf-8"),
+        (["true"], {"stdin": "\udcff"}, "stdin .*utf-8"),
         (["true"], {"files": {"/x": "x"}}, "within"),
         (["true"], {"files": {"a": "x", "a/b": "x"}}, "below"),
         (["true"], {"files": {"n" * 256: "x"}}, "too long"),
         (["true"], {"stdin": 5}, "stdin"),
         (["true"], {"collect": ["../x"]}, "within"),
         (["true"], {"policy": Policy(binds=(Bind(Path("/no/such")),))}, "exist"),
-        (["true"], {"policy": Policy(binds=(Bind(Path("/tmp")),))}, "own"),
+        (["true"], {"policy": Policy(binds=[Bind("/tmp")])}, "own"),
     ],
 )
 def test_invalid_requests_are_refused(argv, options, word):
