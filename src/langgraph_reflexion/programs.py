@@ -10,7 +10,7 @@ _NOT_RUN = (126, 127)
 """The exit statuses of a shell that cannot run a program."""
 _SEVERAL = re.compile(r"[;|&\n]")
 """What separates programs, of which the first may be missing although the command succeeds."""
-_VALUE = r"""(?:[^\s'"`$()\\;|&<>]|\$\w+|'[^']*'|"(?:[^"`$\\]|\$\w+)*")*"""
+_VALUE = r"""(?:[^\s'"`$()\\;|&<>]|\$\w+|'[^']*'|"(?:[^"`$\\]|\$\w+)*+")*+"""
 _FIRST = re.compile(rf"\s*(?:(?:env|(?!PATH=)\w+={_VALUE})\s+)*(?!\d+[<>])(['\"]?)(\w[\w.+-]*)\1(?=[\s;|&<>]|$)")
 """The program that a command line begins with, after `env` and plain assignments other than of the PATH."""
 

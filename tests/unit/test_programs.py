@@ -13,6 +13,7 @@ from langgraph_reflexion.programs import expect_program
         ("pytestt && true", 127),
         ("A=1 B='x y' C=$HOME pytestt>log", None),
         ("pytestt\n", None),
+        (f'CLASSPATH="{":".join(f"$ROOT/lib{n}.jar" for n in range(40))}" pytestt', None),
     ],
 )
 def test_a_missing_program_is_no_verdict(command, status):
@@ -24,7 +25,13 @@ OTHERS = [
     (command, None) for command in ("grep -q x", "cd folder", "! grep x", "A=1", "A=$(echo x y) true", "2>log x")
 ]
 OTHERS += [(command, 127) for command in ("./pytestt", "PATH=bin:$PATH pytestt", "true && pytestt", "(pytestt)")]
-OTHERS += [("echo '", 127), ("A=`x y` ./z", 127), ("pytestt -q", 1), ("pytestt; true", None)]
+OTHERS += [
+    ("echo '", 127),
+    ('A="' + "$ROOT/x:" * 40 + '$(y)" z', 127),
+    ("A=`x y` ./z", 127),
+    ("pytestt -q", 1),
+    ("pytestt; true", None),
+]
 
 
 @pytest.mark.parametrize(("command", "status"), OTHERS)
