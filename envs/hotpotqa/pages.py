@@ -3,23 +3,23 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, Self
 
 SHOWN = 5
 """The number of sentences that a search shows, or of similar titles if there is no page."""
 
 _ABBREVIATIONS = (
-    r"\w",
-    "co|dr|fr|jr|lt|mr|ms|mt|sr|st|vs",
-    "ave|col|gen|gov|inc|ltd|maj|mrs|rev|sen|sgt|ste|vol",
-    "capt|prof",
+    "adm|ave|brig|bros|ca|capt|cf|cmdr|co|col|corp|dept|dr|est|fr|gen|gov|hon|inc|jr|lt|ltd|maj|mr|mrs|ms|mt|prof|"
+    "rep|rev|sen|sgt|sr|st|ste|vol|vs"
 )
-_BETWEEN = re.compile(
-    r"""(?:(?<=[.!?])|(?<=[.!?]["'\u201d\u2019)\]]))(?=\s+["'\u201c\u2018(\[]*[^\sa-z\u00df-\u00ff])"""
-    # Lookbehinds have fixed lengths.
-    + "".join(rf"(?<!\b(?i:{words})\.)" for words in _ABBREVIATIONS)
+_OPENING, _CLOSING = r"""["'\u201c\u2018(\[]""", r"""["'\u201d\u2019)\]]"""
+# The first alternative skips what ends no sentence; the group is what follows an end.
+_END = re.compile(
+    rf"(?:(?<!\S)|(?<={_OPENING}))(?i:[^\W\d_]|{_ABBREVIATIONS})\."
+    rf"|[.!?]{_CLOSING}*+(?=\s++(?!\Z){_OPENING}*+(.?))"
     # The full stops of Chinese, Japanese and Hindi need no blank after them.
-    + r"|(?<=[\u3002\uff01\uff1f\u0964])(?=.)",
+    r"|[\u3002\uff01\uff1f\u0964](?=(.))",
     re.DOTALL,
 )
 
@@ -88,4 +88,5 @@ def split_sentences(text: str) -> list[str]:
 
     A full stop ends no sentence after an initial ("J. Doe") or a common abbreviation, or before a small letter.
     """
-    return _BETWEEN.split(text) if text else []
+    ends = [m.end() for m in _END.finditer(text) if m[2] or (m[1] is not None and not m[1].islower())]
+    return [text[begin:end] for begin, end in pairwise([0, *ends, len(text)])] if text else []
