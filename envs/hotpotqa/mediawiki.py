@@ -16,7 +16,6 @@ import weakref
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -27,6 +26,8 @@ from langgraph_reflexion.retries import parse_retry_after
 
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 """The URL of the English Wikipedia's API."""
+MAX_BYTES = 20_000_000
+"""The largest response that is read, in bytes."""
 PAGE_CHARS = 20_000
 """The number of characters that are read of a page."""
 HOMEPAGE = "https://pypi.org/project/langgraph-reflexion/"
@@ -55,14 +56,18 @@ class MediaWiki:
     replays = False
 
     def __init__(self, url: str, contact: str | None = None, timeout: float = 20.0) -> None:
-        host = urlsplit(url).netloc
-        if not url.startswith(("http://", "https://")) or not host:
+        try:
+            address = httpx.URL(url)
+        except (httpx.InvalidURL, TypeError):
+            address = httpx.URL("")
+        # httpx quotes what no host may contain.
+        if address.scheme not in ("http", "https") or not address.host or b"%" in address.netloc:
             raise ConfigurationError(f"api is {url!r}: give a URL such as {WIKIPEDIA}")
         if contact is not None and not (contact.strip() and contact.isascii() and contact.isprintable()):
             raise ConfigurationError(f"contact is {contact!r}: give an e-mail or a web address, in ASCII")
         if not isinstance(timeout, int | float) or not timeout > 0:
             raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
-        self.url, self._host, self._timeout, self._contact = url, host, timeout, contact
+        self.url, self._host, self._timeout, self._contact = address, address.netloc.decode(), timeout, contact
         about = f"{HOMEPAGE}; {contact}" if contact else HOMEPAGE
         self._agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
         self._http: httpx.Client | None = None
@@ -113,8 +118,10 @@ class MediaWiki:
                 body += chunk
                 if time.monotonic() - begin > self._timeout:
                     raise httpx.ReadTimeout("the response is too slow")
+                if len(body) > MAX_BYTES:
+                    self._fail(f"sent more than {MAX_BYTES:,} bytes", transient=False)
         if (status := response.status_code) != 200:
-            wait, path = parse_retry_after(response.headers.get("Retry-After")), urlsplit(self.url).path
+            wait, path = parse_retry_after(response.headers.get("Retry-After")), self.url.path
             said = f"responded {status} ({response.reason_phrase.lower() or 'no reason'}) to {path:.200}"
             if status == 403:
                 said += f": it blocks this client{'' if self._contact else '; set contact= to your address'}"

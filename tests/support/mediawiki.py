@@ -6,6 +6,7 @@ with MediaWikiServer({"Elm": "The elm is a tree."}, redirects={"Elms": "Elm"}) a
     ...
 """
 
+import gzip
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ MEDIAWIKI_FAULTS = {
     "drip": "the answer comes in small pieces, and never ends",
     "cut": "the connection ends in the middle of the answer",
     "garbage": "the answer is not JSON",
+    "huge": "the answer is compressed, and of 24 million blanks",
     "odd": "the answer is JSON without results",
     "error": "an API error: the query failed",
     "busy": "an API error: search is too busy",
@@ -142,6 +144,8 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
             return _json({"error": _ERRORS[fault]})
         if fault == "garbage":
             return Answer(b"<!DOCTYPE html><p>This is not JSON.", kind=HTML)
+        if fault == "huge":
+            return Answer(gzip.compress(b" " * 24_000_000, 1), headers={"Content-Encoding": "gzip"})
         if fault == "odd":
             return _json({"batchcomplete": ""})
         headers = {"Retry-After": self.retry_after} if fault in ("429", "503") else {}

@@ -69,6 +69,7 @@ CAUSES = {
     "drip": "timed out after 0.3 s",
     "cut": "sent an invalid response: ",
     "garbage": "sent no JSON: b'<!DOCTYPE",
+    "huge": "sent more than 20,000,000 bytes",
     "odd": "sent unexpected JSON: KeyError: 'query'",
     "error": "reported an error, internal_api_error_DBQueryError: A database query failed.",
     "busy": "reported an error, cirrussearch-too-busy-error: Search is currently too busy.",

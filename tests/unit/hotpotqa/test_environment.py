@@ -103,6 +103,10 @@ def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
     [
         ({"pages": "web"}, "pages='web': choose one of corpus, wikipedia, langchain"),
         ({"pages": "wikipedia", "corpus": "x"}, "corpus= goes with pages='corpus'"),
+        *(
+            ({"pages": "wikipedia", "api": api}, "api is .*: give a URL")
+            for api in ("http://[bad", "http://:80/x", 5, None)
+        ),
         ({"pages": "wikipedia", "contact": "me\nX: 1"}, "contact is .*: give an e-mail"),
     ],
 )
