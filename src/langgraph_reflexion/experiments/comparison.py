@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from langgraph_reflexion.experiments.figures import draw
-from langgraph_reflexion.experiments.groups import FREE, RunGroup, caption, group_runs
+from langgraph_reflexion.experiments.groups import RunGroup, caption, group_runs
 from langgraph_reflexion.experiments.html import framed
 from langgraph_reflexion.experiments.metrics import confusion_rates, final_answer
 from langgraph_reflexion.experiments.pairing import Match, Pair, count, pair
@@ -23,9 +23,6 @@ from langgraph_reflexion.experiments.tables import Cell, PercentCell, Table
 from langgraph_reflexion.printable import printable
 
 Rows = list[list[Cell]]
-
-OF_MODEL = {"base_url", "prices", "budgets", "temperature", "max_tokens"}
-"""The settings that may differ with the model."""
 
 
 def task_lines(run: Run, width: int) -> list[Text]:
@@ -286,7 +283,7 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     """Compare run folders, or report one.
 
     The folder of an experiment, or any other that holds run folders, is compared by their names, pairing the groups
-    that differ in one setting only, or in their model; beside other folders it counts as its runs.
+    of an experiment that differ on one axis only; beside other folders it counts as its runs.
 
     Raises:
         ConfigurationError: one of them holds no run.
@@ -295,7 +292,7 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     runs = read_runs(several)
     together = len(several) == 1 and runs[0].folder != Path(several[0])
     groups = group_runs(runs, _series if together else None)
-    pairs = [pair(one, other) for one, other in combinations(groups, 2) if not together or _nearly_equal(one, other)]
+    pairs = [pair(one, other) for one, other in combinations(groups, 2) if not together or _one_apart(one, other)]
     return Comparison(tuple(map(report_run, runs)), groups, tuple(pairs), brief=together)
 
 
@@ -303,7 +300,7 @@ def _series(run: Run) -> str:
     return run.folder.name.removesuffix(f"-s{run.settings['seed']}")
 
 
-def _nearly_equal(one: RunGroup, other: RunGroup) -> bool:
-    names = (one.settings.keys() | other.settings.keys()) - {*FREE}
-    differing = {name for name in names if one.settings.get(name) != other.settings.get(name)}
-    return len(differing - OF_MODEL if "model" in differing else differing) == 1
+def _one_apart(one: RunGroup, other: RunGroup) -> bool:
+    """Return whether two groups differ on one axis of their experiment; also true if one is of none."""
+    axes, others = (each.runs[0].info.get("axes") for each in (one, other))
+    return not (axes and others) or sum(value != others.get(name) for name, value in axes.items()) == 1

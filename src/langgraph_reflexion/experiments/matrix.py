@@ -141,7 +141,7 @@ async def _run(
         return "refused", each.refusal, {}
     observer.on_run(each.spec.name)
     try:
-        summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer)
+        summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer, each.spec.axes)
     except ReflexionError as error:
         return "stopped", str(error), {}
     except Exception as error:  # a bug in one run's environment does not stop the other runs

@@ -83,6 +83,8 @@ class RunSpec:
     name: str
     series: str
     """Its name without the seed."""
+    axes: Mapping[str, Any]
+    """Its value on each axis besides the seed."""
     settings: RunSettings
 
 
@@ -114,7 +116,27 @@ def read_experiment(file: Path | str) -> Experiment:
         raise ConfigurationError(f"{file}: {error}") from error
 
 
+def _check_tables(read: _File) -> None:
+    """Check the settings in each table alone, so that merging finds the types that it expects."""
+    tables = {"common": read.common}
+    own: dict[str, set[str]] = {"environments": {"environment", *AXES}, "models": {"price"}, "ablations": set()}
+    for group, apart in own.items():
+        for name, table in getattr(read, group).items():
+            tables[f"{group}.{name}"] = {key: value for key, value in table.items() if key not in apart}
+    problems = []
+    for name, table in tables.items():
+        try:
+            if given := {"environment", "seed"} & {*table}:
+                raise ConfigurationError(f"[{name}]: {min(given)} is an axis, not a setting")
+            RunSettings.read({"environment": "any", **table}, f"key {{}} of [{name}]")
+        except ConfigurationError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigurationError("; ".join(problems))
+
+
 def _specs(read: _File) -> tuple[RunSpec, ...]:
+    _check_tables(read)
     environments = read.matrix.environments or list(read.environments)
     if not environments:
         raise ConfigurationError("[matrix], environments: name at least one, or give it a table [environments.NAME]")
@@ -183,13 +205,13 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     settings: dict[str, Any] = {}
     for table in (read.common, own, of_model, of_axes):
         settings = _merge(settings, table)
-    parts = [label, settings.get("actor"), settings.get("strategy"), None if ablation == NONE else ablation, model]
+    axes = {name: value for name, value in at.items() if name != "seed"}
+    axes |= {name: settings.get(name) for name in ("actor", "strategy")}
+    parts = [label, axes["actor"], axes["strategy"], None if ablation == NONE else ablation, model]
     series = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
     settings = _merge(settings, read.ablations.get(ablation, {}))
-    if given := {"environment", "seed"} & {*settings}:
-        raise ConfigurationError(f"{series}: {min(given)} is an axis, not a setting")
     made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings}, f"key {{}} of {series}")
-    return RunSpec(f"{series}-s{at['seed']}", series, made)
+    return RunSpec(f"{series}-s{at['seed']}", series, axes, made)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

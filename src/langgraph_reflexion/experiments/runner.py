@@ -108,13 +108,18 @@ def resume(folder: Path | str, observer: Observer | None = None, **changes: Any)
     return _wait_for(aresume(folder, observer, **changes))
 
 
-async def arun(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
-    """See `run`."""
+async def arun(
+    settings: RunSettings,
+    out: Path | str | None = None,
+    observer: Observer | None = None,
+    axes: Mapping[str, Any] | None = None,
+) -> Summary:
+    """See `run`. `axes` are the run's values on the axes of its experiment; `run.json` keeps them."""
     check_workers(settings)
     async with open_setup(settings) as (settings, setup):
         folder = _default_folder(settings, setup) if out is None else Path(out)
         with locked(folder) as token:
-            return await run_setup(settings, setup, folder, observer, token)
+            return await run_setup(settings, setup, folder, observer, token, axes)
 
 
 async def aresume(folder: Path | str, observer: Observer | None = None, **changes: Any) -> Summary:
@@ -129,7 +134,12 @@ async def aresume(folder: Path | str, observer: Observer | None = None, **change
 
 
 async def run_setup(
-    settings: RunSettings, setup: Setup, folder: Path, observer: Observer | None = None, token: str = ""
+    settings: RunSettings,
+    setup: Setup,
+    folder: Path,
+    observer: Observer | None = None,
+    token: str = "",
+    axes: Mapping[str, Any] | None = None,
 ) -> Summary:
     """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`)."""
     started = perf_counter()
@@ -144,6 +154,8 @@ async def run_setup(
     info["rules"] = asdict(setup.graph.rules)
     info.pop("errors", None)  # those tasks are tried again
     info["goals"] = goals
+    if axes:
+        info["axes"] = dict(axes)
     added = ids[len(before["tasks"]) :] if before else ids
     if settings.lessons and (before or settings.frozen):
         expect_lessons(settings.lessons)

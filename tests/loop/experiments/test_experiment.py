@@ -139,13 +139,18 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("[comon]\nmax_trials = 3", "unknown key 'comon' (did you mean common?)"),
-        ("[common]\nmax_trails = 3\n[environments.a]", "key 'max_trails' of a-demo (did you mean max_trials?)"),
-        ("[environments.a]\nlimit = 'two'", "the key limit of a-demo must be a valid integer, not 'two'"),
+        ("[common]\nmax_trails = 3\n[environments.a]", "key 'max_trails' of [common] (did you mean max_trials?)"),
+        ("[environments.a]\nlimit = 'two'", "the key limit of [environments.a] must be a valid integer, not 'two'"),
         (
-            "[environments.a]\nlimt = 2\ncots = 1",
-            "'limt' of a-demo (did you mean limit?); unknown key 'cots' of a-demo",
+            "[environments.a]\nlimt = 2\n[models.m]\nmodel = ['m']\nprice = '1,2'",
+            "'limt' of [environments.a] (did you mean limit?); the key model of [models.m] must be a string",
         ),
-        ("[common]\nseed = 1\n[environments.a]", "a-demo: seed is an axis, not a setting"),
+        ("[common]\nseed = 1\n[environments.a]", "[common]: seed is an axis, not a setting"),
+        ("[common]\nactor = 5\n[environments.a]", "the key actor of [common] must be a string, not 5"),
+        ("[common]\nmodel = 5\n[environments.a]", "the key model of [common] must be a string, not 5"),
+        ("[common]\noptions = 5\n[environments.a.options]\nb = 1", "the key options of [common] must be"),
+        ("[common]\nbudgets = 5\n[environments.a.budgets.run]\ncost = 1", "the key budgets of [common] must be"),
+        ("[environments.a]\n[models.m]\nprice = '1,2'\nprices = 'abc'", "the key prices of [models.m] must be"),
         ("[matrix]\nstrategy = ['retry']", "unknown key 'matrix.strategy' (did you mean strategies?)"),
         ("[common.budgets.run]\ncots = 1\n[environments.a]", "budgets.run.cots"),
         ("[matrix]\nstrategies = ['retry']", "environments"),
@@ -219,3 +224,45 @@ def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path: Path, s
     outcomes = run(experiment, tmp_path / "out")
     assert statuses(outcomes) == ["refused", "finished", "refused", "finished"]
     assert "OPENAI_API_KEY" in outcomes[0].why
+
+
+def test_runs_one_axis_apart_are_paired_whatever_else_follows_from_it(tmp_path: Path, server: GuessingServer) -> None:
+    text = f"""
+        [common]
+        limit = 1
+        max_trials = 1
+        profile = "upstream"
+        [matrix]
+        environments = ["hotpotqa"]
+        strategies = ["reflexion", "last_attempt_and_reflexion"]
+        ablations = ["none", "paper", "two"]
+        models = ["demo", "toy"]
+        [models.toy]
+        model = "openai:toy"
+        base_url = "{server.url}"
+        reflection_model = "demo"
+        [ablations.paper]
+        profile = "paper"
+        [ablations.two]
+        memory_size = 1
+        feedback = "words"
+        [[exclude]]
+        strategy = "last_attempt_and_reflexion"
+        ablation = ["paper", "two"]
+        [[exclude]]
+        model = "toy"
+        ablation = ["paper", "two"]
+        [[exclude]]
+        model = "toy"
+        strategy = "last_attempt_and_reflexion"
+        """
+    run(read(tmp_path, text), tmp_path / "out")
+    comparison = compare(tmp_path / "out")
+    assert [each.label for each in comparison.groups] == [
+        "A hotpotqa-reflexion-demo",
+        "B hotpotqa-reflexion-toy",
+        "C hotpotqa-reflexion-paper-demo",
+        "D hotpotqa-reflexion-two-demo",
+        "E hotpotqa-last_attempt_and_reflexion-demo",
+    ]
+    assert [pair.one.name + pair.other.name for pair in comparison.pairs] == ["AB", "AC", "AD", "AE", "CD"]
