@@ -45,7 +45,9 @@ def experiment(
 
     read = read_experiment(file)
     folder = out or Path("runs") / file.stem
-    recorded = read_runs(like)
+    recorded, left_out = read_runs(like)
+    for why in left_out:
+        typer.echo(why, err=True)
     if dry_run:
         runs = check(read, folder, given)
         recorded += [each.run for each in runs if each.run]

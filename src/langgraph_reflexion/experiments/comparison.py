@@ -200,6 +200,8 @@ class Comparison:
     """Every two groups, compared."""
     brief: bool = False
     """Whether only the overview and the pairs are shown, as of an experiment."""
+    left_out: tuple[str, ...] = ()
+    """Why folders beside the runs of an experiment are left out, in words."""
 
     @property
     def caption(self) -> str:
@@ -219,7 +221,7 @@ class Comparison:
 
     def sentences(self) -> list[str]:
         """Return the conclusions, what could not be compared, and what is missing, in words."""
-        said = []
+        said = list(map(printable, self.left_out))
         for each in self.pairs:
             whom = f"{each.one.name} and {each.other.name}: " if len(self.pairs) > 1 else ""
             said += [f"{whom}{each.conclusion}"] if each.conclusion else []
@@ -266,6 +268,7 @@ class Comparison:
             "runs": [run.as_json() for run in self.runs],
             "groups": [each.as_json() for each in self.groups],
             "pairs": [pair.as_json() for pair in self.pairs],
+            "left_out": self.left_out,
         }
 
     def __repr__(self) -> str:
@@ -289,11 +292,11 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
         ConfigurationError: one of them holds no run.
     """
     several = [folders] if isinstance(folders, Path | str) else folders
-    runs = read_runs(several)
+    runs, left_out = read_runs(several)
     together = len(several) == 1 and runs[0].folder != Path(several[0])
     groups = group_runs(runs, _series if together else None)
     pairs = [pair(one, other) for one, other in combinations(groups, 2) if not together or _one_apart(one, other)]
-    return Comparison(tuple(map(report_run, runs)), groups, tuple(pairs), brief=together)
+    return Comparison(tuple(map(report_run, runs)), groups, tuple(pairs), brief=together, left_out=tuple(left_out))
 
 
 def _series(run: Run) -> str:

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
@@ -75,9 +75,13 @@ def page(comparison: Comparison) -> str:
             seed = f", seed {run.settings['seed']}" if len(group.runs) > 1 else ""
             columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
     texts: dict[str, int] = {}
-    with ExitStack() as opened:
-        prompts = [opened.enter_context(Prompts(each.run)) for each in columns]
-        tasks = _tasks(columns, prompts, texts)
+    trials, left_out = [], []
+    for column in columns:  # one at a time, as the steps of all may fill the memory
+        with Prompts(column.run) as shown:
+            trials.append(_trials(shown, texts))
+        if shown.left_out:
+            left_out.append(f"Prompts for steps of {column.name} are left out: {printable(shown.left_out)}.")
+    tasks = _tasks(columns, trials)
     sent = ("name", "goal", "ways", "reasons", "runs")
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     return fill(
@@ -97,11 +101,7 @@ def page(comparison: Comparison) -> str:
             "tasks": [{name: task[name] for name in sent} for task in tasks],
         },
         on_prompts=ON_PROMPTS if any("rules" not in each.run.info for each in columns) else OTHER_PROMPTS,
-        left_out=[
-            f"Prompts for steps of {column.name} are left out: {printable(shown.left_out)}."
-            for column, shown in zip(columns, prompts, strict=True)
-            if shown.left_out
-        ],
+        left_out=left_out,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -122,8 +122,20 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
 
 
-def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the tasks in the order of the runs, with their cells, tags and trials; add their texts to `texts`."""
+def _trials(prompts: "Prompts", texts: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+    """Return the trials of a run by task, as JSON; add their texts to `texts`."""
+    rows_of = defaultdict[str, list[TrialRow]](list)
+    for row in prompts.trials:
+        rows_of[row["task_id"]].append(row)
+    settings = prompts.run.settings
+    return {
+        task: [_packed(view, prompts, texts) for view in trial_views(settings, rows)]
+        for task, rows in rows_of.items()
+    }
+
+
+def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
+    """Return the tasks in the order of the runs, with their cells, tags and trials."""
     found = [(column, defaultdict[str, list[TrialRow]](list)) for column in columns]
     for column, rows_of in found:
         for row in column.run.trials:
@@ -136,10 +148,6 @@ def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[
             column.name: _outcome(rows_of[task], known=task in known)
             for (column, rows_of), known in zip(found, asked, strict=True)
         }
-        runs = [
-            [_packed(view, shown, texts) for view in trial_views(column.run.settings, rows_of[task])]
-            for (column, rows_of), shown in zip(found, prompts, strict=True)
-        ]
         tried = [name for name, at in outcomes.items() if at.kind != "absent"]
         solved = [name for name in tried if outcomes[name].kind == "solved"]
         tasks.append(
@@ -149,7 +157,7 @@ def _tasks(columns: Sequence[Column], prompts: Sequence["Prompts"], texts: dict[
                 "outcomes": outcomes.values(),
                 "ways": _ways(tried, solved),
                 "reasons": sorted(_reasons(row for _, rows_of in found for row in rows_of[task])),
-                "runs": runs,
+                "runs": [of_run.get(task, []) for of_run in trials],
             }
         )
     return tasks
@@ -164,7 +172,9 @@ class Prompts(ExitStack):
 
     def __init__(self, run: Run) -> None:
         super().__init__()
+        self.run = run
         self.known = self.enter_context(RunPrompts(run)) if "rules" in run.info else None
+        self.trials = self.known.trials if self.known else run.whole_trials()
         self.left_out = ""
         """Why prompts for steps are left out, if they are."""
         self.of_steps = run.settings["environment"] in ENVIRONMENTS and run.settings.get("actor") != "agent"

@@ -85,19 +85,21 @@ class RunPrompts:
 
     Args:
         run: The run or its folder.
+        task: The id of the only task whose prompts are asked for; by default, every task is held in memory.
 
     Raises:
         ConfigurationError: the folder does not hold what its prompts were made from, as in an imported log.
     """
 
-    def __init__(self, run: Run | Path | str) -> None:
+    def __init__(self, run: Run | Path | str, task: str | None = None) -> None:
         self.run = run = run if isinstance(run, Run) else read_run(run)
         folder = run.folder / PROMPTS
         if "rules" not in run.info or not folder.is_dir():
             raise ConfigurationError(f"{run.folder} was recorded without its prompts")
         self.rules = TypeAdapter(Profile).validate_json(json.dumps(run.info["rules"]))
         self.prompts = Prompts(folder)
-        self._rows = {key_of(row): row for row in run.trials if "steps" in row}
+        self.trials = run.whole_trials(task)
+        self._rows = {key_of(row): row for row in self.trials if "steps" in row}
         self._made: Environment | None = None
 
     def __enter__(self) -> Self:
@@ -216,7 +218,7 @@ def by_model(step: Step) -> bool:
 def shown_prompt(run: Run | Path | str, task: str, trial: int, step: Place = None) -> ShownPrompt:
     """Return one prompt of a run for a reader; arguments and errors as for `RunPrompts.messages`."""
     asked = "the reflection on" if step is None else "the verdict on" if step == "judge" else f"step {step} of"
-    with RunPrompts(run) as prompts:
+    with RunPrompts(run, task) as prompts:
         return ShownPrompt(f"Prompt for {asked} trial {trial} of {task}", prompts.messages(task, trial, step))
 
 

@@ -13,7 +13,8 @@ a last trial got when more trials were granted. The last one counts.
 
 import json
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -155,7 +156,7 @@ class RunRecord:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run folder as read: its `run.json`, and its trials in task-then-trial order."""
+    """A run folder as read: its `run.json`, and its trials in task-then-trial order, without their trajectories."""
 
     folder: Path
     info: dict[str, Any]
@@ -181,6 +182,15 @@ class Run:
     def errors(self) -> dict[str, str]:
         """The tasks that ended by a bug, and the exception in one line."""
         return cast(dict[str, str], self.info.get("errors", {}))
+
+    def whole_trials(self, task: str | None = None) -> list[TrialRow]:
+        """Read its trials again, or those of a task, with their trajectories.
+
+        Raises:
+            ConfigurationError: they can no longer be read.
+        """
+        with _reading(self.folder):
+            return _trials(self.folder, self.info["tasks"], dict, task)
 
     def __repr__(self) -> str:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
@@ -246,30 +256,59 @@ def read_run(folder: Path | str) -> Run:
     """
     folder = Path(folder)
     _check_folder(folder)
-    try:
+    with _reading(folder):
         info = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)
         _expect(SETTINGS, info["settings"], RUN)
         if "seconds" in info and not (folder / TRIALS).exists():
             raise ValueError(f"there is no {TRIALS}")
-        rows = {key_of(row): row for row in map(json.loads, complete_lines(folder / TRIALS))}
-        trials = [rows[key] for key in sorted(rows, key=row_order(info["tasks"]))]
-        for row in trials:
-            # Reports need neither measures nor the usage by node.
-            _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
-    return Run(folder, info, cast(list[TrialRow], trials))
+        return Run(folder, info, _trials(folder, info["tasks"], brief))
 
 
-def read_runs(folders: Sequence[Path | str]) -> list[Run]:
-    """Read run folders. A folder of them, as of an experiment, counts as its runs, the oldest first."""
+def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
+    """Read run folders. A folder of them, as of an experiment, counts as its runs, the oldest first.
+
+    Returns:
+        The runs, and why others in such a folder are left out.
+
+    Raises:
+        ConfigurationError: a named folder holds no run that can be read.
+    """
     found: list[Run] = []
+    left_out: list[str] = []
     for folder in folders:
-        inside = [] if holds_run(folder) else [read_run(path.parent) for path in Path(folder).glob(f"*/{RUN}")]
+        inside: list[Run] = []
+        for path in [] if holds_run(folder) else sorted(Path(folder).glob(f"*/{RUN}")):
+            try:
+                inside.append(read_run(path.parent))
+            except ConfigurationError as error:
+                left_out.append(f"Left out: {error}")
         inside.sort(key=lambda run: (run.info.get("created", ""), run.folder.name))
         found += inside or [read_run(folder)]
-    return found
+    return found, left_out
+
+
+def _trials(
+    folder: Path, tasks: Sequence[str], part: Callable[[Any], Any], task: str | None = None
+) -> list[TrialRow]:
+    """Return a part of each row, or of each row of a task; a whole row may be large, so one is parsed at a time."""
+    rows = {
+        key_of(row): part(row)
+        for row in map(json.loads, complete_lines(folder / TRIALS))
+        if task in (None, row["task_id"])
+    }
+    for row in rows.values():
+        # Reports need neither measures nor the usage by node.
+        _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
+    return [rows[key] for key in sorted(rows, key=row_order(tasks))]
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
 
 
 def _check_folder(folder: Path) -> None:

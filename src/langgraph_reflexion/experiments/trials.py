@@ -183,7 +183,7 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
             known = f"give an id such as {tasks[0]!r}, or a number from 1 to {len(tasks)}"
             raise ConfigurationError(f"{run.folder} has no task {task!r}: {known}")
         task = tasks[int(task) - 1]
-    views = trial_views(run.settings, [row for row in run.trials if row["task_id"] == task])
+    views = trial_views(run.settings, run.whole_trials(task))
     ended = f"ended by an error: {printable(run.errors[task])} ({run.folder / ERRORS})" if task in run.errors else ""
     if not views:
         why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.trials import trials_of_run
@@ -198,4 +199,11 @@ def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path):
     assert [each.label for each in comparison.groups] == ["A reflexion", "B retry"]
     assert len(comparison.pairs) == 1
     assert re.search(r"\n A reflexion +8 +38 ± 18 +62 ± 18 ", printed(comparison))
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "run.json").write_text("{}")
+    beside = compare(tmp_path)
+    assert (beside.groups, len(beside.left_out)) == (comparison.groups, 1)
+    assert "run.json lacks settings, tasks" in printed(beside, 300)
+    with pytest.raises(ConfigurationError, match="lacks settings"):
+        compare([tmp_path, tmp_path / "foreign"])
     assert len(compare([tmp_path, tmp_path / "retry-s0"]).runs) == 5

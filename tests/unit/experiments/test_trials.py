@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.trials import trials_of_run
 from langgraph_reflexion.printable import printable
 from tests.support.run_folders import folder, row, steps
@@ -47,6 +48,13 @@ def test_trials_differ_at_the_first_other_action_or_observation_if_both_are_reco
     rows, recorded = [row("a", n, n == 3) for n in (1, 2, 3)], [steps("a", 2, LOOK), steps("a", 3, GO)]
     views = trials_of_run(folder(tmp_path / "other", rows, ["a"], trajectories=recorded), "a").views
     assert [view.shared_steps for view in views] == [None, None, 0]
+
+
+def test_a_run_holds_no_steps_and_reads_them_when_they_are_shown(tmp_path):
+    run = read_run(run_folder(tmp_path / "run"))
+    assert ["steps" in each for each in run.trials] == [False] * 4
+    assert ["steps" in each for each in run.whole_trials("a")] == [True] * 4
+    assert run.whole_trials("b") == []
 
 
 def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path):
