@@ -115,7 +115,7 @@ class Kills:
 
 def recorded(folder: Path) -> dict[Key, dict[str, Any]]:
     """Return the rows of a run by task and trial, without times."""
-    return {key_of(row): {**row, "seconds": 0} for row in read_run(folder).trials}
+    return {key_of(row): {**row, "seconds": 0} for row in read_run(folder).whole_trials()}
 
 
 def _asked(request: ModelRequest) -> tuple[int, str]:
