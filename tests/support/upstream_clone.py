@@ -147,13 +147,19 @@ LOGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf
 
 def write_clone(clone: Path) -> Path:
     """Write a clone with logs at the original's paths, and with their counts."""
-    for path, log in LOGS["env_results"].items():
-        write_env_results(clone / path, **log)
-    for path, log in LOGS["hotpotqa"].items():
-        write_hotpotqa(clone / path, **log)
-    for kind, rows in {"simple": simple, "with_tests": with_tests}.items():
-        for path, log in LOGS[kind].items():
-            write_problems(clone / path, rows(**log))
+    for kind, folders in LOGS.items():
+        for folder, logs in folders.items():
+            for name, log in logs.items():
+                path = clone / folder / name
+                match kind:
+                    case "env_results":
+                        write_env_results(path, **log)
+                    case "hotpotqa":
+                        write_hotpotqa(path, **log)
+                    case "simple":
+                        write_problems(path, simple(**log))
+                    case "with_tests":
+                        write_problems(path, with_tests(**log))
     return clone
 
 

@@ -10,7 +10,7 @@ def values(*texts):
 
 def product(asin, name, pricing="$10.99", options=None, **other):
     """Return a product in the official form; its options are texts."""
-    about = {"category": "beauty", "query": "deodorant for men", "brand": "None of ours", "pricing": pricing}
+    about = {"category": "beauty", "query": "deodorant for men", "brand": "Unbranded", "pricing": pricing}
     about |= {"product_category": "Beauty \u203a Care \u203a Deodorant"}
     about |= {"full_description": f"This is {name}.", "small_description": ["It lasts.", "It is mild."]}
     chosen = {group: texts and values(*texts) for group, texts in (options or {}).items()} or ""
