@@ -85,6 +85,10 @@ class Worker:
         finally:
             self._trials.discard(current)
 
+    async def answered(self) -> bool:
+        """Return whether a model has answered this worker."""
+        return self._opened is not None and any(client.answered for client in self._opened[0].graph.clients)
+
     async def close(self) -> None:
         """Stop the trials in flight, and close the environment and the connections."""
         for each in self._trials:
@@ -145,11 +149,19 @@ class WorkerPool:
             except RayTaskError as error:
                 if not isinstance(error.cause, ModelFault):
                     raise error.cause from error
-                # A model that has answered another worker meanwhile is not one that never answers.
-                if self.answered == answered:
+                # A model that has answered another worker, maybe in a trial in flight, is not one that never answers.
+                if answered or not await self._has_answered():
                     raise error.cause from None
             except RayError as error:
                 raise WorkersLost(f"{MAX_RETRIES + 1} workers died in a row on {task}: {error}") from None
+
+    async def _has_answered(self) -> bool:
+        from ray.exceptions import RayError
+
+        for worker in self.workers:
+            with suppress(RayError):
+                self.answered = self.answered or await worker.answered.remote()
+        return self.answered
 
 
 def uses_ray(settings: RunSettings) -> bool:

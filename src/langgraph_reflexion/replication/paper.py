@@ -14,7 +14,7 @@ from typing import Any, Literal
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import confusion
 from langgraph_reflexion.experiments.provenance import is_oracle
-from langgraph_reflexion.experiments.record import RUN, holds_run, read_run
+from langgraph_reflexion.experiments.record import RUN, Run, holds_run, read_runs
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.files import own_table
 from langgraph_reflexion.replication.imports import missing_parts
@@ -198,15 +198,16 @@ def compare(folders: Sequence[Path | str]) -> Paper:
     runs: list[PaperRun] = []
     notes: list[str] = []
     for folder in map(Path, folders):
-        if holds_run(folder):
-            runs.append(_run(folder, str(folder)))
-            continue
-        imported = [_run(each.parent, each.parent.name) for each in sorted(folder.glob(f"*/{RUN}"))]
-        if not imported:
+        single = holds_run(folder)
+        if not single and next(folder.glob(f"*/{RUN}"), None) is None:
             raise ConfigurationError(f"{folder} holds neither a run nor an import: import-upstream makes one")
-        runs += imported
-        found = {run.about["environment"] for run in imported if run.imported}
-        notes += [f"no {part} log was imported" for part in missing_parts(found)]
+        read, left_out = read_runs([folder])
+        found = [_run(run, str(folder) if single else run.folder.name) for run in read]
+        runs += found
+        notes += left_out
+        if not single:
+            logs = {run.about["environment"] for run in found if run.imported}
+            notes += [f"no {part} log was imported" for part in missing_parts(logs)]
     runs.sort(key=lambda run: not run.imported)
     unfinished = [run for run in runs if run.report.unfinished]
     notes += [f"{run.name}: {run.report.unfinished} of {run.report.tasks} tasks are unfinished" for run in unfinished]
@@ -217,8 +218,7 @@ def compare(folders: Sequence[Path | str]) -> Paper:
     return Paper(runs, tables, notes)
 
 
-def _run(folder: Path, name: str) -> PaperRun:
-    run = read_run(folder)
+def _run(run: Run, name: str) -> PaperRun:
     # Table 2 is about submissions: the last trial of each task.
     submitted = {row["task_id"]: row for row in run.trials}
     return PaperRun(name, report_run(run), confusion(list(submitted.values())), run.settings.get("imported"))

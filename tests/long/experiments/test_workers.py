@@ -2,6 +2,8 @@
 
 import re
 import signal
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,11 +99,24 @@ def test_faults_are_handled_as_in_one_process(home: Path, server: GuessingServer
     assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
 
 
-def test_model_that_answered_one_worker_is_known_to_the_next(home: Path, server: GuessingServer) -> None:
-    server.faults, server.seconds = {"2": "500"}.get, 0.3
-    # The second worker only plays g2 and gets no reply; the first one has had some by then.
-    settings = guessing(server, 4, retries=2, concurrency=2, workers=2, limit=2)
-    summary = run(settings, home / "run")
+def test_model_that_answered_one_worker_is_known_to_the_others(home: Path, server: GuessingServer) -> None:
+    replied, retried, calls = threading.Event(), threading.Event(), Counter[str]()
+
+    def fault(game: str) -> str | None:
+        """Hold g2 in its first trial, after its first reply, until g1's worker has given up once."""
+        calls[game] += 1
+        if game == "2":
+            if calls["2"] == 2:
+                replied.set()
+                assert retried.wait(30)
+            return None
+        assert replied.wait(30)
+        if calls["1"] > 2:
+            retried.set()
+        return "500"
+
+    server.faults = fault
+    summary = run(guessing(server, 2, retries=2, concurrency=2, workers=2), home / "run")
     assert (summary.statuses["solved"], summary.statuses["fault"]) == (1, 1)
 
 

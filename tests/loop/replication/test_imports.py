@@ -227,8 +227,10 @@ def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clon
         resume(done.folder / "alfworld-base_run_logs")
     trials = done.folder / "alfworld-base_run_logs" / "trials.jsonl"
     trials.write_bytes(b"".join(trials.read_bytes().splitlines(keepends=True)[1:]))
+    (done.folder / "foreign").mkdir()
+    (done.folder / "foreign" / "run.json").write_text("{}")
     notes = " ".join(compare([done.folder]).notes)
-    for said in ("no HotPotQA log", "1 of 134 tasks are unfinished"):
+    for said in ("no HotPotQA log", "1 of 134 tasks are unfinished", "Left out: "):
         assert said in notes
     with pytest.raises(ConfigurationError, match="neither a run nor an import"):
         compare([tmp_path / "none"])
