@@ -74,6 +74,17 @@ def test_a_fault_while_reflecting_leaves_the_trial_failed_and_can_be_retried():
     assert [lesson["trial"] for lesson in final["reflections"]] == [1, 2]
 
 
+def test_a_fault_while_judging_can_be_retried_without_another_action():
+    judge = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN, "Verdict: no"])
+    options = {"reflection_model": judge, "evaluator": "llm", "max_trials": 2}
+    graph, _ = compiled(counting_badly, saver=InMemorySaver(), **ONCE | options)
+    graph.update_state(THREAD, *resume_point(graph.invoke(INPUT, THREAD)))
+    final = graph.invoke(None, THREAD)
+    assert final["status"] == "failed"
+    ends = [(trial["verdict"], trial["stop_reason"], trial["actions"]) for trial in final["trials"]]
+    assert ends == [(False, "hallucination", 5)] * 2
+
+
 JUDGE = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
 
 

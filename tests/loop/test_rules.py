@@ -65,6 +65,14 @@ def test_the_last_failed_trial_is_reflected_on_once_as_in_algorithm_1():
     assert [asks_for(prompt) for prompt in model.prompts].count("reflect") == 2
 
 
+def test_a_paused_task_that_may_have_no_more_trials_ends_with_the_one_in_flight():
+    graph, _ = compiled(counting_badly, saver=InMemorySaver())
+    for given in (INPUT, None):
+        graph.invoke(given, THREAD, interrupt_before=["evaluate"])
+    final = graph.invoke(None, THREAD, context={"max_trials": 1})
+    assert (final["status"], len(final["trials"])) == ("failed", 2)
+
+
 def test_a_fault_in_the_last_reflection_leaves_the_task_failed():
     def reply(prompt):
         if asks_for(prompt) == "reflect":
