@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,26 +10,14 @@ from typing import Any, ClassVar
 from langgraph_reflexion.envs.alfworld.engine import Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import PUT_ACTION_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, game_of, games_in, official_folder
-from langgraph_reflexion.envs.alfworld.generate import (
-    ROOMS,
-    SHARED_SPLITS,
-    SPLITS,
-    TASKS,
-    generated_game,
-    shared_game,
-)
+from langgraph_reflexion.envs.alfworld.generate import GENERATED, generated_game
 from langgraph_reflexion.envs.alfworld.memory_map import build_map
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
-from langgraph_reflexion.envs.alfworld.releases import unsupported
+from langgraph_reflexion.envs.alfworld.releases import UNKNOWN, release_of
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, one_of
-
-GENERATED = {split: sum(kinds.values()) for split, kinds in SPLITS.items()} | dict.fromkeys(
-    SHARED_SPLITS, TASKS * len(ROOMS)
-)
-"""Number of games by generated split."""
 
 ENGINES = ("native", "textworld")
 """The engines, the default one first."""
@@ -89,7 +76,8 @@ class ALFWorld(Environment):
 
     def start(self, task: Task) -> ALFWorldEpisode:
         game = self.game(task)
-        engine = self._engine(game)
+        world = self._world(game)
+        engine: Engine = NativeEngine(world) if world else TextWorldEngine(game, self._workers)
         try:
             return ALFWorldEpisode(engine, game.syntax, self.max_steps)
         except BaseException:
@@ -97,7 +85,7 @@ class ALFWorld(Environment):
             raise
 
     def blocks(self, task: Task) -> bool:
-        return self.blocking or unsupported(self.game(task)) is not None
+        return self.blocking or release_of(self.game(task)) is None
 
     def played_by(self, tasks: Sequence[Task]) -> str:
         """Name the engine that plays the tasks, and what they lack of an official split; see `Environment.played_by`.
@@ -105,7 +93,12 @@ class ALFWorld(Environment):
         Raises:
             EnvironmentUnavailable: A game is invalid, or needs the original engine, which is not installed.
         """
-        said = "the original ALFWorld engine" if self.engine == "textworld" else self._native(tasks)
+        native = self.engine == "native"
+        others = [game for game in map(self.game, tasks if native else ()) if self._world(game) is None]
+        said = f"the {'native' if native else 'original'} ALFWorld engine"
+        if others:
+            share = f"{len(others)} of {len(tasks)} games, the first in {others[0].source}"
+            said += f", except for {share}, which the slow original one plays: {UNKNOWN}"
         splits = Counter((task.get("data") or {}).get("split") for task in tasks)
         parts = [
             f"{splits[split]:,} of the {whole:,} games of {split}"
@@ -113,20 +106,6 @@ class ALFWorld(Environment):
             if 0 < splits[split] != whole
         ]
         return "; ".join([said, *parts])
-
-    def _native(self, tasks: Sequence[Task]) -> str:
-        unknown: dict[str, str] = {}
-        for game in map(self.game, tasks):
-            if reason := self._unsupported(game):
-                unknown[game.source or game.id] = reason
-            else:
-                # Report invalid games before the first one is played.
-                World.of(game)
-        if not unknown:
-            return "the native ALFWorld engine"
-        first, reason = next(iter(unknown.items()))
-        share = f"{len(unknown)} of {len(tasks)} games, the first in {first}"
-        return f"the native ALFWorld engine, except for {share}, which the slow original one plays: {reason}"
 
     def answer(self, task: Task) -> str:
         """Return commands that solve the game, if its file has them."""
@@ -167,29 +146,30 @@ class ALFWorld(Environment):
             case {"split": str(split), "seed": int(seed), "index": int(index)} if index in range(
                 GENERATED.get(split, 0)
             ):
-                return _generated(split, seed, index)
+                return generated_game(split, seed, index)
             case {"split": str(split), "folder": str(folder)}:
-                return _from_folder(self._root(split) / folder, task["id"])
+                return game_of(self._root(split) / folder, task["id"])
         raise ConfigurationError(f"the task {task['id']!r} is not a task of ALFWorld")
 
-    def _engine(self, game: Game) -> Engine:
-        if self.engine == "native" and self._unsupported(game) is None:
-            return NativeEngine(game)
-        return TextWorldEngine(game, self._workers)
+    def _world(self, game: Game) -> World | None:
+        """Return what the native engine plays; None if the original engine plays the game.
 
-    def _unsupported(self, game: Game) -> str | None:
-        """Return why the original engine has to play a game, or None if the native one can."""
-        reason = unsupported(game)
-        if reason and (missing := unavailable()):
-            which = game.source or game.id
+        Raises:
+            EnvironmentUnavailable: The game is invalid, or needs the original engine, which is not installed.
+        """
+        if self.engine == "textworld":
+            return None
+        if release_of(game):
+            return World.of(game)
+        if missing := unavailable():
             raise EnvironmentUnavailable(
-                f"the native engine cannot play {which}: {reason}. The original engine may, but {missing}"
+                f"the native engine cannot play {game.source}: {UNKNOWN}. The original engine may, but {missing}"
             )
-        return reason
+        return None
 
     def _games(self, split: str) -> Iterator[Game]:
         if split in GENERATED:
-            return (_generated(split, self.seed, index) for index in range(GENERATED[split]))
+            return (generated_game(split, self.seed, index) for index in range(GENERATED[split]))
         if split == "path":
             return games_in(self._root(split))
         folder = self._root(split)
@@ -218,14 +198,3 @@ class ALFWorld(Environment):
 
     def _download(self) -> Path:
         return Path(self.path or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld")
-
-
-@lru_cache(256)
-def _generated(split: str, seed: int, index: int) -> Game:
-    make = shared_game if split in SHARED_SPLITS else generated_game
-    return make(split, seed, index)
-
-
-@lru_cache(256)
-def _from_folder(folder: Path, id_: str) -> Game:
-    return game_of(folder, id_)

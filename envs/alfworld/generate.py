@@ -24,9 +24,26 @@ SPLITS: dict[str, dict[Kind, int]] = {
 }
 """Number of tasks of each type by split; the numbers are those of ALFWorld's `valid_unseen`."""
 
+SHARED_SPLITS = ("shared-rooms-train", "shared-rooms-test")
+"""The splits; each has half of the tasks of each room."""
 
+ROOMS = ("kitchen", "bedroom", "livingroom", "kitchen", "bathroom", "bedroom", "kitchen", "livingroom")
+"""The types of a seed's rooms."""
+
+TASKS = 6
+"""Number of tasks of each split in a room."""
+
+GENERATED = {split: sum(kinds.values()) for split, kinds in SPLITS.items()} | dict.fromkeys(
+    SHARED_SPLITS, TASKS * len(ROOMS)
+)
+"""Number of games by split."""
+
+
+@lru_cache(256)
 def generated_game(split: str, seed: int, index: int) -> Game:
-    """Return a game of a split. The types are interleaved in about the split's proportions."""
+    """Return a game of a split. The types are interleaved in about its proportions; shared rooms take turns."""
+    if split in SHARED_SPLITS:
+        return shared_game(split, seed, index)
     return generate(_order(split)[index], seed=seed, index=index, split=split)
 
 
@@ -37,7 +54,7 @@ def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> 
     room = random.choices(list(weights), list(weights.values()))[0]
     plan = floor_plan(room, random.randrange(rooms()["plans"]), seed)
     chosen = _choose(kind, plan, random)
-    items = _furnish(kind, plan, chosen, random)
+    items = _furnish(plan, random, rooms()["surprise"], kind, chosen)
     return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{room}", kind, plan, items, chosen, random.randrange(2))
 
 
@@ -72,31 +89,19 @@ def _choose(kind: Kind, plan: Plan, random: Random) -> Target:
     return Target(thing, random.choice(targets))
 
 
-def _furnish(kind: Kind, plan: Plan, chosen: Target, random: Random) -> list[Item]:
+def _furnish(plan: Plan, random: Random, surprise: float, kind: str = "", chosen: Target | None = None) -> list[Item]:
+    """Place the things of a room, this share of them where one would not look first, and those that a task needs."""
     data, items, used = rooms(), list[Item](), set[str]()
     for cls, thing in data["rooms"][plan.room]["things"].items():
-        count, surprise, barred = random.randint(*thing["count"]), data["surprise"], ""
-        if cls == chosen.thing:
+        count, share, barred = random.randint(*thing["count"]), 0.0 if cls == LAMP else surprise, ""
+        if chosen and cls == chosen.thing:
             count = (2 if kind == "two" else 1) + (random.random() < data["wanted"]["spare"])
-            surprise = data["wanted"]["surprise"]
+            share = data["wanted"]["surprise"]
             barred = chosen.target if kind in ("pick", "two") else ""
-        elif cls == LAMP:
-            surprise = 0.0
         holders = [r for r in plan.receptacles if cls in data["holds"][r.cls] and r.cls != barred]
-        items += [
-            place_item(cls, thing["usual"], holders, surprise, random, used) for _ in range(count if holders else 0)
-        ]
+        for _ in range(count if holders else 0):
+            items.append(place_item(cls, thing["usual"], holders, share, random, used))
     return items
-
-
-SHARED_SPLITS = ("shared-rooms-train", "shared-rooms-test")
-"""The splits; each has half of the tasks of each room."""
-
-ROOMS = ("kitchen", "bedroom", "livingroom", "kitchen", "bathroom", "bedroom", "kitchen", "livingroom")
-"""The types of a seed's rooms."""
-
-TASKS = 6
-"""Number of tasks of each split in a room."""
 
 
 Tasks: TypeAlias = list[tuple[Kind, Target, int]]
@@ -120,23 +125,13 @@ def shared_room(number: int, seed: int) -> tuple[Plan, list[Item], Tasks]:
     plan = floor_plan(type_, plans[ROOMS[:number].count(type_)], seed)
     for attempt in count():
         random = Random(f"alfworld shared room {seed} {number} {attempt}")
-        items = _furnish_shared(plan, random)
+        # Any thing may be the target of a task.
+        items = _furnish(plan, random, rooms()["wanted"]["surprise"])
         tasks = _tasks(plan, items, random)
         # About one in hundreds of small bathrooms holds too few things.
         if len(tasks) == 2 * TASKS:
             break
     return plan, items, tasks
-
-
-def _furnish_shared(plan: Plan, random: Random) -> list[Item]:
-    data, items, used = rooms(), list[Item](), set[str]()
-    for cls, thing in data["rooms"][plan.room]["things"].items():
-        holders = [r for r in plan.receptacles if cls in data["holds"][r.cls]]
-        # Any thing may be the target of a task.
-        surprise = 0.0 if cls == LAMP else data["wanted"]["surprise"]
-        for _ in range(random.randint(*thing["count"]) if holders else 0):
-            items.append(place_item(cls, thing["usual"], holders, surprise, random, used))
-    return items
 
 
 def _tasks(plan: Plan, items: list[Item], random: Random) -> Tasks:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.envs.alfworld.pddl import Fact, holds
+from langgraph_reflexion.envs.alfworld.pddl import Fact
 from langgraph_reflexion.envs.alfworld.releases import HELP
 from langgraph_reflexion.envs.alfworld.world import TREATMENTS, World, listing
 
@@ -17,14 +16,10 @@ _BETWEEN = {"move": " to ", "put": " in/on "}
 
 
 class NativeEngine:
-    """A live game; see `Engine`. Engines of one world may run in many threads, but each only in one at a time.
+    """A live game; see `Engine`. Engines of one world may run in many threads, but each only in one at a time."""
 
-    Raises:
-        EnvironmentUnavailable: The native engine cannot play this game.
-    """
-
-    def __init__(self, game: Game | World) -> None:
-        self.world = game if isinstance(game, World) else World.of(game)
+    def __init__(self, world: World) -> None:
+        self.world = world
         self.won: bool
         self.reset()
 
@@ -54,7 +49,7 @@ class NativeEngine:
         self._place = next(fact[2] for fact in self._facts if fact[0] == "atlocation")
         self._held = next((fact[2] for fact in self._facts if fact[0] == "holds"), None)
         self._here = self.world.receptacles_at.get(self._place, [])
-        self.won = holds(self.world.goal, self._facts)
+        self.won = self.world.solved(self._facts)
 
     def _receptacle_here(self, name: str) -> str | None:
         receptacle = self.world.ids.get(name)

@@ -1,13 +1,12 @@
 """Problems in PDDL, parsed and grounded.
 
 A state is a set of facts, each a tuple of a predicate and its arguments: `("inreceptacle", "mug_1", "shelf_2")`.
-Everything is lower-cased, as PDDL ignores case. In a ground goal, permanent facts are decided, and quantifiers are
-lists of conditions.
+Everything is lower-cased, as PDDL ignores case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -107,22 +106,8 @@ def _fact(entry: Tree) -> Fact | None:
     raise UnreadableError("a fact at the start is not a plain list of names")
 
 
-Ground: TypeAlias = "bool | Fact | list[str | Ground]"
-"""A condition without variables: decided, a fact that has to hold, or ["and" | "or" | "not", *conditions]."""
-
-
-def holds(goal: Ground, facts: Set[Fact]) -> bool:
-    """Return whether a condition holds in a state."""
-    match goal:
-        case bool():
-            return goal
-        case ["and", *parts]:
-            return all(holds(part, facts) for part in parts)  # type: ignore[arg-type]
-        case ["or", *parts]:
-            return any(holds(part, facts) for part in parts)  # type: ignore[arg-type]
-        case ["not", part]:
-            return not holds(part, facts)  # type: ignore[arg-type]
-    return goal in facts
+Condition: TypeAlias = Callable[[Set[Fact]], bool]
+"""Whether a condition holds in a state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +118,21 @@ class Grounder:
     predicates: Mapping[str, tuple[str, ...]]
     changing: frozenset[str]
 
-    def goal(self) -> Ground:
-        """Return the ground goal.
+    def goal(self) -> bool | Condition:
+        """Return the ground goal; a bool if permanent facts decide it.
 
         Raises:
             UnreadableError: The goal is not a condition, or names something undeclared.
         """
         return self._ground(self.problem.goal, {})
 
-    def _ground(self, tree: Tree, env: dict[str, str]) -> Ground:
+    def _ground(self, tree: Tree, env: dict[str, str]) -> bool | Condition:
         match tree:
             case ["and" | "or" as word, *parts]:
                 return self._joined(word, (self._ground(part, env) for part in parts))
             case ["not", part]:
                 ground = self._ground(part, env)
-                return not ground if isinstance(ground, bool) else ["not", ground]
+                return not ground if isinstance(ground, bool) else lambda facts: not ground(facts)
             case ["exists", list() as declared, body]:
                 bindings = self._bindings(list(typed(declared)), self._guides(body), env)
                 return self._joined("or", (self._ground(body, found) for found in bindings))
@@ -157,17 +142,18 @@ class Grounder:
                 return self._literal(tuple(env.get(str(word), str(word)) for word in tree))
         raise UnreadableError(f"its goal contains {tree!r}, which is not a supported condition")
 
-    def _joined(self, word: str, parts: Iterator[Ground]) -> Ground:
+    def _joined(self, word: str, parts: Iterator[bool | Condition]) -> bool | Condition:
         """Join conditions, without those that are decided."""
-        kept: list[str | Ground] = []
+        kept: list[Condition] = []
         for part in parts:
             if not isinstance(part, bool):
                 kept.append(part)
             elif part == (word == "or"):
                 return part
-        return [word, *kept] if kept else word == "and"
+        join = any if word == "or" else all
+        return (lambda facts: join(holds(facts) for holds in kept)) if kept else word == "and"
 
-    def _literal(self, fact: Fact) -> Ground:
+    def _literal(self, fact: Fact) -> bool | Condition:
         said = f"its goal contains ({' '.join(fact)})"
         expected = ("object", "object") if fact[0] == "=" else self.predicates.get(fact[0])
         if expected is None:
@@ -178,7 +164,7 @@ class Grounder:
             raise UnreadableError(f"{said}, and {undeclared[0]} is not declared")
         if fact[0] == "=":
             return fact[1] == fact[2]
-        return fact if fact[0] in self.changing else fact in self.problem.facts
+        return (lambda facts: fact in facts) if fact[0] in self.changing else fact in self.problem.facts
 
     def _guides(self, body: Tree) -> list[Fact]:
         """Return the permanent facts that are necessary for a condition, with their variables."""

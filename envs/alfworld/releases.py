@@ -53,6 +53,9 @@ RELEASES = {
 }
 """The releases, by the digest of a file's domain and grammar."""
 
+UNKNOWN = "its rules or wording are not those of json_2.1.1, json_2.1.2 or ALFWorld 0.4.2"
+"""Why the native engine cannot play a game of no known release."""
+
 
 def task_text(grammar: str) -> str:
     """Return the line of a grammar that states the task; empty if there is none."""
@@ -74,10 +77,3 @@ def digest(domain: str, grammar: str) -> str:
     """Return the digest of a file's domain and grammar, without the task."""
     text = domain + _TASK.sub(r"\1", grammar)
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12]
-
-
-def unsupported(game: Game) -> str | None:
-    """Return why the native engine cannot play a game, or None if it can."""
-    if release_of(game):
-        return None
-    return "its rules or wording are not those of json_2.1.1, json_2.1.2 or ALFWorld 0.4.2"

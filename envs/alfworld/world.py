@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from langgraph_reflexion.envs.alfworld.engine import Game
-from langgraph_reflexion.envs.alfworld.pddl import Fact, Grounder, Problem, UnreadableError
-from langgraph_reflexion.envs.alfworld.releases import PREFIX, Release, release_of, unsupported
+from langgraph_reflexion.envs.alfworld.pddl import Condition, Fact, Grounder, Problem, UnreadableError
+from langgraph_reflexion.envs.alfworld.releases import PREFIX, UNKNOWN, Release, release_of
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
 PREDICATES = {
@@ -47,7 +47,7 @@ class World:
         release: The rules and wording of the game.
         agent: The id of the agent.
         start: The changing facts that hold at the start.
-        goal: The grounded goal.
+        solved: Whether the goal holds in a state.
         names: Name by id.
         ids: Id by name.
         receptacles_at: The receptacles at each place, sorted.
@@ -61,9 +61,10 @@ class World:
 
     def __init__(self, problem: Problem, release: Release, instruction: str) -> None:
         self.release = release
-        self.goal = Grounder(problem, PREDICATES, CHANGING).goal()
-        if self.goal is False:
+        goal = Grounder(problem, PREDICATES, CHANGING).goal()
+        if goal is False:
             raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
+        self.solved: Condition = (lambda facts: True) if goal is True else goal
         self.start = frozenset(fact for fact in problem.facts if fact[0] in CHANGING)
         facts: dict[str, set[Fact]] = defaultdict(set)
         for fact in problem.facts:
@@ -111,12 +112,11 @@ class World:
                 invalid. The message names the file, or the game, and the reason.
         """
         try:
-            if release := release_of(game):
-                return World(Problem.parse(game.problem), release, game.instruction)
-            reason = unsupported(game)
+            if not (release := release_of(game)):
+                raise UnreadableError(UNKNOWN)
+            return World(Problem.parse(game.problem), release, game.instruction)
         except UnreadableError as error:
-            reason = str(error)
-        raise EnvironmentUnavailable(f"the native engine cannot play {game.source or game.id}: {reason}")
+            raise EnvironmentUnavailable(f"the native engine cannot play {game.source or game.id}: {error}") from None
 
     def fits(self, thing: str, receptacle: str) -> bool:
         """Return whether a receptacle can hold objects of this type."""

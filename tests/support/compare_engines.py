@@ -23,6 +23,7 @@ from langgraph_reflexion.envs.alfworld.games import games_in
 from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers
+from langgraph_reflexion.envs.alfworld.world import World
 
 NONSENSE = ("", " ", "\n", "dance", "look around", "go", "go to the moon", "take", "move  to ", "open door 1")
 
@@ -43,7 +44,7 @@ def shown(engine: Engine, text: str) -> tuple[str, list[str], bool]:
 def compare(game: Game, steps: int, seed: int, workers: Workers) -> Tally:
     """Play a game on both engines: its solution, then a random walk of so many steps."""
     tally, random = Tally(), Random(f"{seed} {game.id}")
-    native, reference = NativeEngine(game), TextWorldEngine(game, workers)
+    native, reference = NativeEngine(World.of(game)), TextWorldEngine(game, workers)
 
     def agree(commands: Sequence[str], ours: str, theirs: str) -> bool:
         if (mine := shown(native, ours)) == (its := shown(reference, theirs)):

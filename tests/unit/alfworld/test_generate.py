@@ -7,6 +7,7 @@ import pytest
 from langgraph_reflexion.envs.alfworld.engine import Kind
 from langgraph_reflexion.envs.alfworld.generate import ROOMS, SHARED_SPLITS, TASKS, generated_game, shared_game
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
+from langgraph_reflexion.envs.alfworld.world import World
 
 SPLIT = "generated-134"
 SHARED = range(len(ROOMS) * TASKS)
@@ -37,7 +38,7 @@ def test_proportions(games):
 
 def test_every_walkthrough_solves_its_game(games):
     for game in (*games[:24], *(shared_game(SHARED_SPLITS[0], 1, index) for index in SHARED[::5])):
-        engine = NativeEngine(game)
+        engine = NativeEngine(World.of(game))
         assert engine.reset().endswith(f"Your task is to: {game.instruction}")
         for command in game.walkthrough:
             assert not engine.won, game.id
