@@ -56,7 +56,7 @@ GROUPS = [
     Group(
         "testing",
         "Testing",
-        "check_environment Case ScriptedChatModel ModelServer Recorder RecordedChatModel",
+        "check_environment Case ScriptedChatModel ModelServer",
         f"{TOP}.testing",
     ),
     Group("testing", "The sandbox", "Sandbox Limits Policy", f"{TOP}.envs.sandbox"),

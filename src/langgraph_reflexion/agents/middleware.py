@@ -1,7 +1,7 @@
 """Reflexion as middleware of `create_agent`: after a failed evaluation the agent starts over with a reflection."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Literal, cast
 
 from langchain.agents.middleware.types import (
@@ -50,6 +50,15 @@ from langgraph_reflexion.sync import run_blocking
 
 Request = ModelRequest[Any]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
+
+
+def _blocking(hook: Callable[..., Coroutine[Any, Any, Update | None]]) -> Callable[..., Update | None]:
+    """Return a hook for an agent that is called synchronously."""
+
+    def call(self: Any, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
+        return run_blocking(hook(self, state, runtime))
+
+    return call
 
 
 @checked
@@ -144,9 +153,6 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys)
         self._reflect = Reflect(client, self.prompts, kept, rules, options.seed)
 
-    def before_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
-        return run_blocking(self.abefore_agent(state, runtime))
-
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
         given = cast(TaskState, {**self._own.of(state), "messages": state["messages"]})
@@ -162,44 +168,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         return await self._begun(state, own, _config())
 
     @hook_config(can_jump_to=["end"])
-    def before_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
-        return run_blocking(self._checked(state, _config()))
-
-    @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
         """Begin the next trial after a failed one, or stop one that loops, or has spent its budget."""
-        return await self._checked(state, _config())
-
-    def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
-        return _called(request, handler(self._with_lessons(request)))
-
-    async def awrap_model_call(
-        self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
-    ) -> Response:
-        """Add the lessons to the system prompt."""
-        return _called(request, await handler(self._with_lessons(request)))
-
-    @hook_config(can_jump_to=["model"])
-    def after_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
-        return run_blocking(self._evaluated(state, _config()))
-
-    @hook_config(can_jump_to=["model"])
-    async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
-        """Evaluate the answer; on failure, reflect and start over."""
-        return await self._evaluated(state, _config())
-
-    async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
-        """Reset, and give the agent the state that `reset` returned."""
-        trials = await _apply_node("reset", self._reset, own["trials"], config)
-        made = ((trials["episode"]["snapshot"] or {}).get("state")) or {}
-        others = {key: value for key, value in made.items() if key not in self._own.reduced}
-        update = self._own.update(self._own.of(state) | made, state) | others
-        if trials["stop_reason"]:
-            update["jump_to"] = "end"
-        return update | {"reflexion": {**own, "trials": trials, "over": False, "clock": time.time()}}
-
-    async def _checked(self, state: ReflexionAgentState, config: RunnableConfig) -> Update | None:
-        own = state.get("reflexion")
+        own, config = state.get("reflexion"), _config()
         if not own or own["trials"]["status"] != "running":
             return None
         if own["over"]:
@@ -214,18 +185,19 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             else None
         )
 
-    def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> TaskState:
-        """Return the state of the graph's nodes in the middle of a trial, with its messages so far."""
-        trials, counter = own["trials"], UsageCallback(self._prices)
-        usage = counter.account(done)
-        if self._budgets.limits_cost and counter.unpriced:
-            raise ConfigurationError(f"a budget of money needs prices of {', '.join(sorted(counter.unpriced))}")
-        seconds = trials["seconds"] + time.time() - own["clock"]
-        seen = {**trials, "trajectory": steps_of(done), "usage": {"act": usage} if done else {}, "seconds": seconds}
-        return cast(TaskState, seen)
+    def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
+        return _called(request, handler(self._with_lessons(request)))
 
-    async def _evaluated(self, state: ReflexionAgentState, config: RunnableConfig) -> Update | None:
-        own = state.get("reflexion")
+    async def awrap_model_call(
+        self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
+    ) -> Response:
+        """Add the lessons to the system prompt."""
+        return _called(request, await handler(self._with_lessons(request)))
+
+    @hook_config(can_jump_to=["model"])
+    async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
+        """Evaluate the answer; on failure, reflect and start over."""
+        own, config = state.get("reflexion"), _config()
         if not own or own["trials"]["status"] != "running":
             # Other middleware answered before the task began.
             return None
@@ -256,6 +228,28 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if state.get("structured_response") is not None:
             update["structured_response"] = None
         return update
+
+    before_agent, before_model, after_agent = map(_blocking, (abefore_agent, abefore_model, aafter_agent))
+
+    async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
+        """Reset, and give the agent the state that `reset` returned."""
+        trials = await _apply_node("reset", self._reset, own["trials"], config)
+        made = ((trials["episode"]["snapshot"] or {}).get("state")) or {}
+        others = {key: value for key, value in made.items() if key not in self._own.reduced}
+        update = self._own.update(self._own.of(state) | made, state) | others
+        if trials["stop_reason"]:
+            update["jump_to"] = "end"
+        return update | {"reflexion": {**own, "trials": trials, "over": False, "clock": time.time()}}
+
+    def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> TaskState:
+        """Return the state of the graph's nodes in the middle of a trial, with its messages so far."""
+        trials, counter = own["trials"], UsageCallback(self._prices)
+        usage = counter.account(done)
+        if self._budgets.limits_cost and counter.unpriced:
+            raise ConfigurationError(f"a budget of money needs prices of {', '.join(sorted(counter.unpriced))}")
+        seconds = trials["seconds"] + time.time() - own["clock"]
+        seen = {**trials, "trajectory": steps_of(done), "usage": {"act": usage} if done else {}, "seconds": seconds}
+        return cast(TaskState, seen)
 
     def _with_lessons(self, request: Request) -> Request:
         if self._finds_model:

@@ -11,7 +11,7 @@ from langgraph_reflexion import ConfigurationError, Strategy
 from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.replication.hotpotqa_log import read_log
-from langgraph_reflexion.replication.replay import LoggedQuestions, recorded, replay
+from langgraph_reflexion.replication.replay import LoggedQuestions, replay, replies_in
 from tests.support.upstream_clone import HEADER, cot, react, trial
 
 RIVER = ("Which river runs through Aldmoor? ", "Tavel")
@@ -87,7 +87,7 @@ def test_logged_reflections_are_replayed_and_missing_ones_are_placeholders(tmp_p
     assert replayed.log.strategy is Strategy.REFLEXION
     assert [tuple(trial) for trial in replayed.replayed] == [(1, 1, 1), (1, 1, 0), (2, 1, 0)]
     assert "trial 2: 1 question of other trials missing" in replayed.notes[0]
-    said = {(row["task"], row["trial"]): row["reply"] for row in recorded(replayed.log) if row["call"] == "reflect"}
+    said = {place[:2]: text for place, text in replies_in(replayed.log) if place[2] == "reflect"}
     question = " ".join(MAYOR[0].split())
     assert [said[question, trial] for trial in (1, 2)] == lessons
     missing = "".join(trial(number, (0, 1), wrong=[cot(MAYOR, "Nobody")]) for number in (1, 2, 3))
