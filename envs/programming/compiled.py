@@ -16,8 +16,11 @@ from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
 from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, ended_by, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.types import MAX_FILES, MB
+from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+
+_MADE = "made.tar"
+_UNPACK = ("sh", "-c", f'tar -xf {_MADE} && exec "$@"', "sh")
 
 
 class CompiledGrader:
@@ -102,8 +105,8 @@ class CompiledGrader:
         if not language.compile:
             return files, ""
         done = self._run(language, language.compile, files, COMPILER, collect=language.made)
-        if done.status == "ok" and 0 < len(done.files) <= MAX_FILES:
-            return done.files, ""
+        if done.status == "ok":
+            return {_MADE: done.collected}, ""
         complaint = language.complaint(f"{done.errors}\n{done.text}")
         return {}, ended_by(done, COMPILER) or complaint or "it does not compile"
 
@@ -118,7 +121,8 @@ class CompiledGrader:
         memory = max(self._limits.memory, language.memory * MB)
         limits = replace(self._limits, memory=memory, result=self._limits.result + room)
         while len(answers) < count:
-            done = self._run(language, [*language.run, str(len(answers))], built, limits)
+            argv = [*(_UNPACK if _MADE in built else ()), *language.run, str(len(answers))]
+            done = self._run(language, argv, built, limits)
             lines = done.result.decode(errors="replace").split("\n")[:-1]
             answers += [_answer(line) for line in lines[: count - len(answers)]]
             if len(answers) < count:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from langgraph_reflexion.envs.sandbox.archive import unpack
 from langgraph_reflexion.envs.sandbox.helper import bootstrap, protocol
 from langgraph_reflexion.envs.sandbox.helper.supervisor import START_SECONDS
 from langgraph_reflexion.envs.sandbox.types import Limits, Result, Status
@@ -139,7 +138,7 @@ def carry_out(
         raise EnvironmentFault(
             f"the sandbox ({request['backend']}) did not start: {': '.join(filter(None, [why, printed]))}"
         )
-    return _result(report, captures, request)
+    return _result(report, captures)
 
 
 def _read(
@@ -176,23 +175,18 @@ def _read(
     return ended
 
 
-def _result(report: protocol.Report, captures: dict[str, Capture], request: protocol.Request) -> Result:
+def _result(report: protocol.Report, captures: dict[str, Capture]) -> Result:
     killed: Any = report["killed"]
     flooded = any(each.flooded for each in captures.values())
     status: Status = "output" if flooded else killed or ("ok" if report["exit"] == 0 else "failed")
     nothing = Capture(0, 0)
     results, collected = captures.get("result", nothing), captures["collected"]
-    stdout, stderr = captures.get("stdout", nothing), captures.get("stderr", nothing)
     return Result(
         status=status,
         exit_code=report["exit"],
-        stdout=stdout.kept,
-        stderr=stderr.kept,
+        stdout=captures.get("stdout", nothing).kept,
+        stderr=captures.get("stderr", nothing).kept,
         result=b"" if results.flooded else results.kept,
-        files={} if collected.flooded else unpack(collected.kept, request["collect"]),
+        collected=b"" if collected.flooded else collected.kept,
         seconds=report["seconds"],
-        cpu=report["cpu"],
-        memory=report["memory"],
-        truncated=stdout.truncated or stderr.truncated,
-        backend=request["backend"],
     )

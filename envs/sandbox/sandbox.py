@@ -13,7 +13,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from langgraph_reflexion.envs.sandbox.archive import Names
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, tool
 from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
@@ -26,8 +25,8 @@ from langgraph_reflexion.envs.sandbox.types import (
     Result,
     Word,
     below,
-    file_name,
     validate_binds,
+    within,
 )
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, checked, one_of
 
@@ -86,8 +85,8 @@ class Sandbox:
             files: The contents of its working directory by relative name, at most 200 files and without `cwd`. All
                 are executable.
             stdin: Its standard input.
-            collect: Names of files or folders, relative to its working directory, to return after it has ended.
-                Requires that it may start processes.
+            collect: Names of files or folders, relative to its working directory, to return as a tar after it has
+                ended. Requires that it may start processes.
             cwd: Its working directory, a folder that the policy binds; by default a fresh, empty one.
             limits: Its resource limits.
             policy: What it may see and do.
@@ -105,11 +104,6 @@ class Sandbox:
             raise ConfigurationError(f"a run gets at most {MAX_FILES} files, in a fresh folder: give no cwd")
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
-        possible = Names()
-        names = [file_name(name, possible) for name in files or ()]
-        for name in collect:
-            if os.path.normpath(name or "/") != ".":  # the working directory itself may be collected
-                file_name(name, Names())
         seen = exposed_paths(network=policy.network)
         path = policy.env.get("PATH", seen.path)
         binds = self._binds(policy)
@@ -133,8 +127,8 @@ class Sandbox:
             hidden=[os.path.realpath(path) for path in policy.hidden],
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
-            files=names,
-            collect=list(collect),
+            files=list(map(within, files or ())),
+            collect=list(map(within, collect)),
             network=policy.network,
             fork=policy.fork,
             inherit=inherit,

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from langgraph_reflexion.envs.sandbox.archive import Names
 from langgraph_reflexion.envs.sandbox.helper.launch import HOME, WORK
 from langgraph_reflexion.errors import ConfigurationError, checked
 
@@ -130,17 +129,11 @@ class Result:
     stderr: bytes
     result: bytes
     """What it wrote to descriptor 3. The program may write anything here: the caller decides what it is worth."""
-    files: dict[str, bytes]
-    """The collected files, as far as they exist and fit."""
+    collected: bytes
+    """The collected files that exist, as a tar: to be unpacked by another run, since a program may have written
+    anything there."""
     seconds: float
     """Wall time, from the moment the sandbox was ready."""
-    cpu: float
-    """Seconds of CPU, including a few milliseconds for starting the sandbox."""
-    memory: int
-    """Peak memory in bytes, sampled; 0 for a run too short to sample."""
-    truncated: bool
-    """Whether some of its output was left out."""
-    backend: str
 
     @property
     def text(self) -> str:
@@ -153,13 +146,11 @@ class Result:
         return self.stderr.decode(errors="replace")
 
 
-def file_name(given: str, possible: Names) -> str:
-    """Return the normalized name of a run's file, unless it cannot exist beside the `possible` ones."""
-    # "a/../b" is not normalized, since "a" may be a link; and "" would become ".".
-    normal = given if not given or ".." in given.split("/") or given[0] == "/" else os.path.normpath(given)
-    if wrong := possible.add(normal):
-        raise ConfigurationError(f"{given!r:.80} {wrong}")
-    return normal
+def within(name: str) -> str:
+    """Return the normalized name of something in the working directory."""
+    if not name or name.startswith("/") or ".." in name.split("/"):
+        raise ConfigurationError(f"{name!r:.80} is not a name within the working directory")
+    return os.path.normpath(name)
 
 
 def validate_binds(binds: Sequence[tuple[str, str, bool]]) -> None:

@@ -16,9 +16,6 @@ from langgraph_reflexion.envs.sandbox.helper.launch import (
     Plan,
     Streams,
     give,
-    kernel_limits,
-    limited,
-    script,
 )
 
 _FIRST = COLLECTED + 1
@@ -116,19 +113,6 @@ class Bubblewrap(Plan):
         if any("\0" in word for word in words):
             raise ValueError("a NUL in an option of bubblewrap")
         return words, contents
-
-    def command(self) -> list[str]:
-        """Return the command inside: set the limits, report that the sandbox is ready, run the program.
-
-        The limits are set inside, where they count for this sandbox alone, and before it is ready: without limits
-        nothing runs. The shell that collects files has to start another process afterwards, no matter how many the
-        program has left, so the number of processes is then limited for the program alone.
-        """
-        request = self.request
-        said = ["/bin/sh", "-c", script(request["collect"]), "sandbox"]
-        values = kernel_limits(request["limits"])
-        later = {"nproc": values.pop("nproc")} if request["collect"] else {}
-        return [*limited(values), *said, *(limited(later) if later else []), *request["argv"]]
 
 
 def _leads_into(link: str, folders: list[str]) -> bool:

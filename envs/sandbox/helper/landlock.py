@@ -7,25 +7,20 @@ The bare host is the same without restrictions.
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import stat
 import struct
 
 from langgraph_reflexion.envs.sandbox.helper import kernel, seccomp, staging
 from langgraph_reflexion.envs.sandbox.helper.launch import (
-    COLLECTED,
     ENVIRONMENT,
     RESULT,
     STARTED,
-    STDERR,
     Plan,
     Streams,
     give,
-    limit,
     ordinary_signals,
     renumber,
-    script,
 )
 
 TYPE_CHECKING = False
@@ -45,11 +40,6 @@ _SCOPES = 0b11  # abstract sockets and signals, since the sixth
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # Not `net`, which shows the host's connections and sockets, nor `mountinfo`.
 _PROC = ("auxv", "cmdline", "comm", "environ", "fd", "fdinfo", "limits", "maps", "smaps", "stat", "statm", "status")
-
-READY_UNLESS_FAULT = b"?"
-"""Written instead of `+` before the program starts: the sandbox is ready unless a fault follows."""
-_NO_PROGRAM = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EISDIR, errno.ENOEXEC)
-"""Errors for which a shell, too, has an exit status: the command is wrong, not the sandbox."""
 
 
 def version() -> int:
@@ -144,23 +134,12 @@ class Confined(Plan):
 
     def _enter(self) -> NoReturn:
         """Restrict this process and become the program."""
-        request = self.request
         self._prepare()
+        # A limit on processes counts all of the user.
+        command = self.command(others=0 if self.user is not None else _processes_of(os.getuid()))
         self.confine()
         self._write_files()
-        argv = ["/bin/sh", "-c", script(request["collect"]), "sandbox", *request["argv"]]
-        if not request["collect"]:
-            argv = request["argv"]
-            os.write(STARTED, READY_UNLESS_FAULT)
-            os.set_inheritable(STARTED, False)
-            os.set_inheritable(COLLECTED, False)
-        try:
-            os.execve(_found(argv[0], request["env"].get("PATH", "")), argv, self.environment())
-        except OSError as error:
-            if error.errno not in _NO_PROGRAM or request["collect"]:
-                raise
-            os.write(STDERR, f"{argv[0]}: {error.strerror}\n".encode())
-            os._exit(127 if error.errno == errno.ENOENT else 126)
+        os.execve(command[0], command, self.environment())
 
     def _prepare(self) -> None:
         request = self.request
@@ -175,8 +154,6 @@ class Confined(Plan):
             for stream in (RESULT,) if request["inherit"] else range(1, RESULT + 1):
                 give(stream, self.user)
         os.chdir(folder)
-        # The limit counts all processes of the user.
-        limit(request["limits"], others=0 if self.user is not None else _processes_of(os.getuid()))
         if self.user is not None:
             kernel.become(self.user)
         kernel.die_with_parent()
@@ -215,11 +192,6 @@ class Landlock(Confined):
         kernel.load_filter(
             seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=False, unix=False)
         )
-
-
-def _found(program: str, path: str) -> str:
-    places = [] if "/" in program else [os.path.join(folder, program) for folder in path.split(":")]
-    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), program)
 
 
 def _processes_of(user: int) -> int:

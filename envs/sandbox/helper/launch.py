@@ -60,6 +60,20 @@ class Plan(ABC):
     def settle(self) -> None:  # noqa: B027 - most backends leave nothing behind
         """Clean up after every process has ended."""
 
+    def command(self, others: int = 0) -> list[str]:
+        """Return the command of the child: set the limits, report that the sandbox is ready, run the program.
+
+        The limits are set inside, where they count for this sandbox alone, and before it is ready: without limits
+        nothing runs. The shell that collects files has to start another process afterwards, no matter how many the
+        program has left, so the number of processes is then limited for the program alone. `others` is the number
+        of processes of the same user that are not part of the run.
+        """
+        collect = self.request["collect"]
+        values = kernel_limits(self.request["limits"], others)
+        later = {"nproc": values.pop("nproc")} if collect else {}
+        shell = ["/bin/sh", "-c", script(collect), "sandbox"]
+        return [*limited(values), *shell, *(limited(later) if later else []), *self.request["argv"]]
+
 
 def renumber(wanted: dict[int, int]) -> None:
     """Move descriptors, given as new number from 0 on to old, and close all others."""
@@ -85,10 +99,11 @@ def ordinary_signals() -> None:
         kernel.handle(number, ignored=False)
 
 
-def kernel_limits(limits: LimitValues) -> dict[str, int]:
+def kernel_limits(limits: LimitValues, others: int) -> dict[str, int]:
     """Return the kernel's limits of a process by their short names.
 
-    The tree as a whole is watched from outside; these stop a process that is faster than the watch.
+    The tree as a whole is watched from outside; these stop a process that is faster than the watch. `others` is the
+    number of processes of the same user that are not part of the run.
     """
     return {
         "core": 0,
@@ -96,7 +111,7 @@ def kernel_limits(limits: LimitValues) -> dict[str, int]:
         "data": 2 * limits["memory"],
         "fsize": limits["disk"],
         "nofile": limits["descriptors"],
-        "nproc": limits["processes"] + 2,
+        "nproc": limits["processes"] + 2 + others,
         "msgqueue": 0,
         "memlock": 1 << 16,
     }
@@ -106,13 +121,6 @@ def allowed(name: str, value: int) -> int:
     """Return a limit, or this process's own hard limit if that is lower."""
     hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
-
-
-def limit(limits: LimitValues, *, others: int = 0) -> None:
-    """Limit this process. `others` is the number of processes of the same user that are not part of the run."""
-    for name, value in kernel_limits(limits).items():
-        value = allowed(name, value + (others if name == "nproc" else 0))
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (value, value))
 
 
 def limited(values: dict[str, int]) -> list[str]:

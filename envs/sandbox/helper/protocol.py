@@ -59,8 +59,6 @@ if TYPE_CHECKING:
         killed: str | None
         exit: int
         seconds: float
-        cpu: float
-        memory: int
 
 
 def request(backend: str, argv: list[str], limits: dict[str, Any], **fields: Any) -> Request:

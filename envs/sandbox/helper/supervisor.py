@@ -14,7 +14,7 @@ import time
 from langgraph_reflexion.envs.sandbox.helper import kernel, protocol, usage
 from langgraph_reflexion.envs.sandbox.helper.bubblewrap import Bubblewrap
 from langgraph_reflexion.envs.sandbox.helper.kernel import suppress
-from langgraph_reflexion.envs.sandbox.helper.landlock import READY_UNLESS_FAULT, BareHost, Landlock
+from langgraph_reflexion.envs.sandbox.helper.landlock import BareHost, Landlock
 from langgraph_reflexion.envs.sandbox.helper.launch import Plan, Streams
 
 TYPE_CHECKING = False
@@ -57,7 +57,6 @@ class _Run:
         self.child = -1
         self.killed: str | None = None
         self.status: int | None = None
-        self.peak = 0
         self.cpu = 0.0
         self.ledger = usage.Ledger()
 
@@ -72,14 +71,7 @@ class _Run:
             self.plan.settle()
         if not started:
             return {"fault": self.fault or f"it ended with status {self._exit()} before it was ready"}
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return {
-            "killed": self.killed,
-            "exit": self._exit(),
-            "seconds": seconds,
-            "cpu": max(self.cpu, spent.ru_utime + spent.ru_stime),
-            "memory": self.peak,
-        }
+        return {"killed": self.killed, "exit": self._exit(), "seconds": seconds}
 
     def _start(self) -> tuple[bool, float]:
         """Start the child, and wait until the sandbox is ready. The clock of the run starts then."""
@@ -93,24 +85,13 @@ class _Run:
             file.write(before)
         os.close(starting)
         self.exited = os.pidfd_open(self.child)
-        message = b""
-        deadline = time.monotonic() + START_SECONDS
-        while not message:
-            ready = select.select(
-                [ready_pipe, self.exited, *self.watched], [], [], max(0, deadline - time.monotonic())
-            )[0]
-            if ready_pipe in ready:
-                message = os.read(ready_pipe, 4096)
-                if message.startswith(READY_UNLESS_FAULT):
-                    # Starting the program closes it.
-                    message = message.removeprefix(READY_UNLESS_FAULT) or os.read(ready_pipe, 4096) or b"+"
-            if not message:
-                if set(ready) & set(self.watched):
-                    self.fault = "it was stopped before it was ready"
-                elif not ready:
-                    self.fault = f"it was not ready after {START_SECONDS:.0f} s"
-                break
-        if message[:1] == b"!":
+        ready = select.select([ready_pipe, self.exited, *self.watched], [], [], START_SECONDS)[0]
+        message = os.read(ready_pipe, 4096) if ready_pipe in ready else b""
+        if not message and set(ready) & set(self.watched):
+            self.fault = "it was stopped before it was ready"
+        elif not ready:
+            self.fault = f"it was not ready after {START_SECONDS:.0f} s"
+        elif message[:1] == b"!":
             self.fault = message[1:].decode(errors="replace")
         os.close(ready_pipe)
         return message[:1] == b"+", time.monotonic()
@@ -142,7 +123,6 @@ class _Run:
         reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
         # The CPU time of an ended child counts for its parent only if that has waited for it.
         self.cpu = max(self.cpu, used.cpu + reaped.ru_utime + reaped.ru_stime, self.ledger.add(used.each))
-        self.peak = max(self.peak, used.memory)
         most = self.limits["memory"]
         # Proportional sizes are slow to read with large page tables, which grow meanwhile.
         if used.unshared > most or (used.memory > most and usage.proportional(used.places) > most):

@@ -46,19 +46,6 @@ def test_sandbox_that_fails_to_start_is_a_fault(sandbox, tmp_path):
         sandbox.run(["true"], cwd=folder, policy=policy)
 
 
-def test_hostile_files_are_passed_to_the_next_run(sandbox):
-    source = (
-        "import os\nos.mkdir('o')\nfor i in range(2000): open(f'o/{i}', 'w').close()\n"
-        "open(b'o/\\xff\\xfe', 'w').write('x'); open('o/a\\nb', 'w').write('y')\n"
-        "for i in range(99): os.mkdir('d' * 45); os.chdir('d' * 45)\nopen('x', 'w').write('q')"
-    )
-    done = run(sandbox, source, collect=["."])
-    assert (done.status, done.errors) == ("ok", "")
-    assert len(done.files) == 2003
-    odd = {name: content for name, content in done.files.items() if not name[2:].isdigit()}
-    assert sandbox.run(["sh", "-c", "ls -q o | wc -l; cat o/a*"], files=odd).text == "2\ny"
-
-
 def test_many_files_without_processes_beside_a_bind_at_another_path(bubblewrap, tmp_path):
     (tmp_path / "data").write_text("data")
     files = {f"f{number}": "x" for number in range(200)}

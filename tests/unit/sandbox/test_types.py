@@ -35,8 +35,6 @@ def test_limits_out_of_range_are_refused(name, value):
         (["true"], {"files": {"a": "\udcff"}}, "files .*utf-8"),
         (["true"], {"stdin": "\udcff"}, "stdin .*utf-8"),
         (["true"], {"files": {"/x": "x"}}, "within"),
-        (["true"], {"files": {"a": "x", "a/b": "x"}}, "below"),
-        (["true"], {"files": {"n" * 256: "x"}}, "too long"),
         (["true"], {"stdin": 5}, "stdin"),
         (["true"], {"collect": ["../x"]}, "within"),
         (["true"], {"policy": Policy(binds=(Bind(Path("/no/such")),))}, "exist"),
