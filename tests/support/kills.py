@@ -115,7 +115,8 @@ class Kills:
 
 def recorded(folder: Path) -> dict[Key, dict[str, Any]]:
     """Return the rows of a run by task and trial, without times."""
-    return {key_of(row): {**row, "seconds": 0} for row in read_run(folder).whole_trials()}
+    run = read_run(folder)
+    return {key_of(row): {**row, "seconds": 0} for task in run.tasks for row in run.whole_trials(task)}
 
 
 def _asked(request: ModelRequest) -> tuple[int, str]:

@@ -27,13 +27,11 @@ Rows = list[list[Cell]]
 
 def task_lines(run: Run, width: int) -> list[Text]:
     """Return a line for each task of a run, cut to a width: its number, outcome and instruction."""
-    limit, rows = run.settings["max_trials"], {task: list[TrialRow]() for task in run.info["tasks"]}
-    for row in run.trials:
-        rows[row["task_id"]].append(row)
-    outcomes = [_outcome(each, limit, run.errors.get(task)) for task, each in rows.items()]
-    digits, longest = len(str(len(rows))), max((len(words) for words, _ in outcomes), default=0)
+    limit = run.settings["max_trials"]
+    outcomes = [_outcome(rows, limit, run.errors.get(task)) for task, rows in run.tasks.items()]
+    digits, longest = len(str(len(outcomes))), max((len(words) for words, _ in outcomes), default=0)
     lines = []
-    for number, (task, (words, style)) in enumerate(zip(rows, outcomes, strict=True), 1):
+    for number, (task, (words, style)) in enumerate(zip(run.tasks, outcomes, strict=True), 1):
         goal = printable(" ".join((run.goals.get(task) or task).split()))
         room = max(width - digits - longest - 4, 20)
         goal = goal if len(goal) <= room else f"{goal[: room - 1]}…"

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from string import ascii_uppercase
 from typing import Any
 
@@ -63,13 +62,7 @@ class RunGroup:
 
     def trials(self) -> dict[TaskSeed, list[TrialRow]]:
         """Return the trials of every task and seed in order; an empty list if there is none yet."""
-        found: dict[TaskSeed, list[TrialRow]] = {}
-        for run in self.runs:
-            seed = run.settings["seed"]
-            found |= {(task, seed): [] for task in run.info["tasks"]}
-            for task, rows in groupby(run.trials, key=lambda row: row["task_id"]):
-                found[task, seed] = list(rows)
-        return found
+        return {(task, run.settings["seed"]): rows for run in self.runs for task, rows in run.tasks.items()}
 
     def seen(self) -> set[TaskSeed]:
         """Return the tasks from which lessons had been learned before the run began."""
@@ -89,7 +82,7 @@ class RunGroup:
         trials = len(self.report.solved)
         solved: list[dict[str, list[bool]]] = [defaultdict(list) for _ in range(trials)]
         for run in self.runs:
-            for trial, answers in enumerate(answers_by_trial(run.trials, trials)):
+            for trial, answers in enumerate(answers_by_trial(run.tasks.values(), trials)):
                 right = {row["task_id"]: bool(row["success"]) for row in answers}
                 for task in run.gradable:
                     solved[trial][task].append(right.get(task, False))
@@ -177,7 +170,6 @@ def _pooled(runs: Sequence[Run]) -> Run:
     def name(task: str, run: Run) -> str:
         return f"{task} (seed {run.settings['seed']})"
 
-    tasks = [name(task, run) for run in runs for task in run.info["tasks"]]
+    tasks = {name(task, run): rows for run in runs for task, rows in run.tasks.items()}
     errors = {name(task, run): error for run in runs for task, error in run.errors.items()}
-    trials = [TrialRow(**{**row, "task_id": name(row["task_id"], run)}) for run in runs for row in run.trials]
-    return Run(runs[0].folder, runs[0].info | {"tasks": tasks, "errors": errors}, trials)
+    return Run(runs[0].folder, runs[0].info | {"errors": errors}, tasks)

@@ -182,8 +182,8 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
     name, settings = planned.spec.name, planned.settings.public()
     if planned.refusal:
         return Estimate(name, planned.refusal)
-    last = {row["task_id"]: row for row in planned.run.trials} if planned.run else {}
-    played = [_played(last.get(task["id"]), settings["max_trials"]) for task in planned.tasks]
+    trials = planned.run.tasks if planned.run else {}
+    played = [_played(trials.get(task["id"], ()), settings["max_trials"]) for task in planned.tasks]
     left = [settings["max_trials"] - trials for trials in played if trials < settings["max_trials"]]
     if not left:
         return Estimate(name)
@@ -235,10 +235,11 @@ def _text(amount: float | None) -> str:
     return f"{amount:,.0f}" if amount >= 10 or amount == int(amount) else f"{amount:.2f}"
 
 
-def _played(last: TrialRow | None, limit: int) -> int:
-    """Return the number of a task's finished trials, by its last row; the limit if it is solved."""
-    if last is None:
+def _played(rows: Sequence[TrialRow], limit: int) -> int:
+    """Return the number of a task's finished trials; the limit if it is solved."""
+    if not rows:
         return 0
+    last = rows[-1]
     return limit if last["verdict"] else last["trial"] - (last["stop_reason"] in ("fault", "budget"))
 
 

@@ -1,42 +1,44 @@
 """Metrics of a run's rows: the success curve, failures by reason, verdicts compared with the truth."""
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import accumulate, groupby
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from langgraph_reflexion.experiments.rows import TrialRow
 
 
-def solved_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
-    """Return the number of tasks solved after each trial.
+def solved_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:
+    """Return the number of tasks solved after each trial, by the answers returned after it (`answers_by_trial`).
 
     A task counts as solved after trial t if the answer that the loop would return after t trials is truly right. A
-    task that ended earlier keeps its last value. Rows are in task-then-trial order.
+    task that ended earlier keeps its last value.
     """
-    return [sum(bool(row["success"]) for row in answers) for answers in answers_by_trial(rows, trials)]
+    return [sum(bool(row["success"]) for row in each) for each in answers]
 
 
-def measures_by_trial(rows: Sequence[TrialRow], trials: int, tasks: int) -> dict[str, list[float]]:
+def measures_by_trial(answers: Sequence[Sequence[TrialRow]], tasks: int) -> dict[str, list[float]]:
     """Return the means of the environment's measures (F1, say) of the answers returned after each trial.
 
     As in the official evaluation of question answering, a task without an answer counts as 0.
     """
-    means: dict[str, list[float]] = {}
-    for name in dict.fromkeys(name for row in rows for name in row.get("measures", {})):
-        sums = (
-            sum(row.get("measures", {}).get(name, 0.0) for row in each) for each in answers_by_trial(rows, trials)
-        )
-        means[name] = [round(each / tasks, 4) for each in sums]
-    return means
+    measured = [[row.get("measures", {}) for row in each] for each in answers]
+    return {
+        name: [round(sum(measures.get(name, 0.0) for measures in each) / tasks, 4) for each in measured]
+        for name in dict.fromkeys(name for each in measured for measures in each for name in measures)
+    }
 
 
-def answers_by_trial(rows: Sequence[TrialRow], trials: int) -> list[list[TrialRow]]:
-    """Return, for each trial, the rows of the answers that the loop would return after it, one per answered task."""
+def answers_by_trial(tasks: Iterable[Sequence[TrialRow]], trials: int) -> list[list[TrialRow]]:
+    """Return, for each trial, the rows of the answers that the loop would return after it, one per answered task.
+
+    Args:
+        tasks: The trials of each task, in order.
+        trials: The last trial.
+    """
     answers: list[list[TrialRow]] = [[] for _ in range(trials)]
-    for _, group in groupby(rows, key=lambda row: row["task_id"]):
-        task = list(group)
+    for rows in tasks:
         for trial in range(1, trials + 1):
-            if done := [row for row in task if row["trial"] <= trial]:
+            if done := [row for row in rows if row["trial"] <= trial]:
                 answers[trial - 1].append(final_answer(done))
     return answers
 

@@ -7,7 +7,6 @@ JSON and shown as text, and the page's content security policy allows no script 
 import base64
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
@@ -76,9 +75,9 @@ def page(comparison: Comparison) -> str:
             columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
     texts: dict[str, int] = {}
     trials, left_out = [], []
-    for column in columns:  # one at a time, as the steps of all may fill the memory
+    for column in columns:
         with Prompts(column.run) as shown:
-            trials.append(_trials(shown, texts))
+            trials.append({task: _trials(shown, task, texts) for task in column.run.tasks})
         if shown.left_out:
             left_out.append(f"Prompts for steps of {column.name} are left out: {printable(shown.left_out)}.")
     tasks = _tasks(columns, trials)
@@ -122,32 +121,19 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
 
 
-def _trials(prompts: "Prompts", texts: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
-    """Return the trials of a run by task, as JSON; add their texts to `texts`."""
-    rows_of = defaultdict[str, list[TrialRow]](list)
-    for row in prompts.trials:
-        rows_of[row["task_id"]].append(row)
-    settings = prompts.run.settings
-    return {
-        task: [_packed(view, prompts, texts) for view in trial_views(settings, rows)]
-        for task, rows in rows_of.items()
-    }
+def _trials(prompts: "Prompts", task: str, texts: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the trials of a task as JSON; add their texts to `texts`."""
+    rows = (prompts.known or prompts.run).whole_trials(task)
+    return [_packed(view, prompts, texts) for view in trial_views(prompts.run.settings, rows)]
 
 
 def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
     """Return the tasks in the order of the runs, with their cells, tags and trials."""
-    found = [(column, defaultdict[str, list[TrialRow]](list)) for column in columns]
-    for column, rows_of in found:
-        for row in column.run.trials:
-            rows_of[row["task_id"]].append(row)
-    asked = [set(each.run.info["tasks"]) for each in columns]
     goals = dict(item for each in columns for item in each.run.goals.items())
     tasks = []
-    for task in dict.fromkeys(task for each in columns for task in each.run.info["tasks"]):
-        outcomes = {
-            column.name: _outcome(rows_of[task], known=task in known)
-            for (column, rows_of), known in zip(found, asked, strict=True)
-        }
+    for task in dict.fromkeys(task for each in columns for task in each.run.tasks):
+        rows_of = {column.name: column.run.tasks.get(task) for column in columns}
+        outcomes = {name: _outcome(rows) for name, rows in rows_of.items()}
         tried = [name for name, at in outcomes.items() if at.kind != "absent"]
         solved = [name for name in tried if outcomes[name].kind == "solved"]
         tasks.append(
@@ -156,7 +142,7 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[st
                 "goal": printable(goals.get(task, "")),
                 "outcomes": outcomes.values(),
                 "ways": _ways(tried, solved),
-                "reasons": sorted(_reasons(row for _, rows_of in found for row in rows_of[task])),
+                "reasons": sorted(_reasons(row for rows in rows_of.values() for row in rows or ())),
                 "runs": [of_run.get(task, []) for of_run in trials],
             }
         )
@@ -174,7 +160,6 @@ class Prompts(ExitStack):
         super().__init__()
         self.run = run
         self.known = self.enter_context(RunPrompts(run)) if "rules" in run.info else None
-        self.trials = self.known.trials if self.known else run.whole_trials()
         self.left_out = ""
         """Why prompts for steps are left out, if they are."""
         self.of_steps = run.settings["environment"] in ENVIRONMENTS and run.settings.get("actor") != "agent"
@@ -223,8 +208,8 @@ def _packed(view: TrialView, prompts: Prompts, texts: dict[str, int]) -> dict[st
     return trial
 
 
-def _outcome(rows: Sequence[TrialRow], *, known: bool) -> Outcome:
-    if not known:
+def _outcome(rows: Sequence[TrialRow] | None) -> Outcome:
+    if rows is None:
         return Outcome("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
         return Outcome("–", "not tried", 10_002, "none", 0)  # noqa: RUF001

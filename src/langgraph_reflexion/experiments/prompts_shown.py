@@ -34,7 +34,7 @@ from langgraph_reflexion.evaluators.judges import LLMEvaluator
 from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.provenance import settings_of
 from langgraph_reflexion.experiments.record import PROMPTS, Run, read_run
-from langgraph_reflexion.experiments.rows import TrialRow, key_of
+from langgraph_reflexion.experiments.rows import Key, TrialRow, key_of
 from langgraph_reflexion.memory import AgentMemory, Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -85,21 +85,19 @@ class RunPrompts:
 
     Args:
         run: The run or its folder.
-        task: The id of the only task whose prompts are asked for; by default, every task is held in memory.
 
     Raises:
         ConfigurationError: the folder does not hold what its prompts were made from, as in an imported log.
     """
 
-    def __init__(self, run: Run | Path | str, task: str | None = None) -> None:
+    def __init__(self, run: Run | Path | str) -> None:
         self.run = run = run if isinstance(run, Run) else read_run(run)
         folder = run.folder / PROMPTS
         if "rules" not in run.info or not folder.is_dir():
             raise ConfigurationError(f"{run.folder} was recorded without its prompts")
         self.rules = TypeAdapter(Profile).validate_json(json.dumps(run.info["rules"]))
         self.prompts = Prompts(folder)
-        self.trials = run.whole_trials(task)
-        self._rows = {key_of(row): row for row in self.trials if "steps" in row}
+        self._rows: dict[Key, TrialRow] = {}
         self._made: Environment | None = None
 
     def __enter__(self) -> Self:
@@ -108,6 +106,12 @@ class RunPrompts:
     def __exit__(self, *error: object) -> None:
         if self._made:
             finished(self._made.close())
+
+    def whole_trials(self, task: str) -> list[TrialRow]:
+        """Return the trials of a task as `Run.whole_trials` does, read once for all prompts of the task."""
+        if not self._rows or task != next(iter(self._rows))[0]:
+            self._rows = {key_of(row): row for row in self.run.whole_trials(task)}
+        return list(self._rows.values())
 
     def messages(self, task: str, trial: int, step: Place = None) -> list[BaseMessage]:
         """Return what a model got, as it got it; secrets are redacted, as in the record.
@@ -121,6 +125,7 @@ class RunPrompts:
             ConfigurationError: the trial or the step is not recorded, or there was no such prompt.
             EnvironmentUnavailable: the actions are not known, as something that the environment needs is missing.
         """
+        self.whole_trials(task)
         row = self._rows.get((task, trial))
         if row is None:
             raise ConfigurationError(f"{self.run.folder} has no record of trial {trial} of {task!r}")
@@ -218,7 +223,7 @@ def by_model(step: Step) -> bool:
 def shown_prompt(run: Run | Path | str, task: str, trial: int, step: Place = None) -> ShownPrompt:
     """Return one prompt of a run for a reader; arguments and errors as for `RunPrompts.messages`."""
     asked = "the reflection on" if step is None else "the verdict on" if step == "judge" else f"step {step} of"
-    with RunPrompts(run, task) as prompts:
+    with RunPrompts(run) as prompts:
         return ShownPrompt(f"Prompt for {asked} trial {trial} of {task}", prompts.messages(task, trial, step))
 
 

@@ -13,16 +13,17 @@ a last trial got when more trials were granted. The last one counts.
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.html import framed
-from langgraph_reflexion.experiments.metrics import solved_by_trial
+from langgraph_reflexion.experiments.metrics import answers_by_trial, solved_by_trial
 from langgraph_reflexion.experiments.provenance import described
 from langgraph_reflexion.experiments.rows import (
     Finished,
@@ -156,11 +157,19 @@ class RunRecord:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run folder as read: its `run.json`, and its trials in task-then-trial order, without their trajectories."""
+    """A run folder as read: its `run.json`, and the trials of each task."""
 
     folder: Path
     info: dict[str, Any]
-    trials: list[TrialRow]
+    tasks: dict[str, list[TrialRow]]
+    """Its tasks in their order: the trials of each, without their trajectories."""
+    places: dict[Key, int] = field(default_factory=dict)
+    """Where the rows begin in `trials.jsonl`, in bytes."""
+
+    @property
+    def trials(self) -> list[TrialRow]:
+        """The trials of all tasks."""
+        return [row for rows in self.tasks.values() for row in rows]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -172,33 +181,42 @@ class Run:
         return cast(dict[str, str], self.info.get("goals", {}))
 
     @property
-    def gradable(self) -> list[str]:
+    def gradable(self) -> dict[str, list[TrialRow]]:
         """Its tasks without those that cannot be graded, which no rate counts."""
-        known = {row["task_id"] for row in self.trials if row.get("gradable", True)}
-        not_known = {row["task_id"] for row in self.trials} - known
-        return [task for task in self.info["tasks"] if task not in not_known]
+        return {
+            task: rows
+            for task, rows in self.tasks.items()
+            if not rows or any(row.get("gradable", True) for row in rows)
+        }
 
     @property
     def errors(self) -> dict[str, str]:
         """The tasks that ended by a bug, and the exception in one line."""
         return cast(dict[str, str], self.info.get("errors", {}))
 
-    def whole_trials(self, task: str | None = None) -> list[TrialRow]:
-        """Read its trials again, or those of a task, with their trajectories.
+    def whole_trials(self, task: str) -> list[TrialRow]:
+        """Read the trials of a task again, with their trajectories, which may be large.
 
         Raises:
             ConfigurationError: they can no longer be read.
         """
-        with _reading(self.folder):
-            return _trials(self.folder, self.info["tasks"], dict, task)
+        found: list[TrialRow] = []
+        if keys := [key_of(row) for row in self.tasks.get(task, ())]:
+            with _reading(self.folder), (self.folder / TRIALS).open("rb") as file:
+                for key in keys:
+                    file.seek(self.places[key])
+                    found.append(json.loads(file.readline()))
+                    if key_of(found[-1]) != key:
+                        raise ValueError(f"{TRIALS} has changed: try again")
+        return found
 
     def __repr__(self) -> str:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
 
     def _repr_html_(self) -> str:
-        tasks = self.info["tasks"]
-        solved = solved_by_trial(self.trials, max((row["trial"] for row in self.trials), default=0))
-        rows = [(str(trial), f"{count} of {len(tasks)}") for trial, count in enumerate(solved, 1)]
+        trials = max((row["trial"] for row in self.trials), default=0)
+        solved = solved_by_trial(answers_by_trial(self.tasks.values(), trials))
+        rows = [(str(trial), f"{count} of {len(self.tasks)}") for trial, count in enumerate(solved, 1)]
         return framed(Table(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
 
 
@@ -262,7 +280,7 @@ def read_run(folder: Path | str) -> Run:
         _expect(SETTINGS, info["settings"], RUN)
         if "seconds" in info and not (folder / TRIALS).exists():
             raise ValueError(f"there is no {TRIALS}")
-        return Run(folder, info, _trials(folder, info["tasks"], brief))
+        return Run(folder, info, *_trials(folder, info["tasks"]))
 
 
 def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
@@ -288,19 +306,21 @@ def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
     return found, left_out
 
 
-def _trials(
-    folder: Path, tasks: Sequence[str], part: Callable[[Any], Any], task: str | None = None
-) -> list[TrialRow]:
-    """Return a part of each row, or of each row of a task; a whole row may be large, so one is parsed at a time."""
-    rows = {
-        key_of(row): part(row)
-        for row in map(json.loads, complete_lines(folder / TRIALS))
-        if task in (None, row["task_id"])
-    }
-    for row in rows.values():
+def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow]], dict[Key, int]]:
+    """Return the brief rows of each task, and where they begin in the file."""
+    rows: dict[Key, TrialRow] = {}
+    places: dict[Key, int] = {}
+    place = 0
+    for line in complete_lines(folder / TRIALS):
+        row = brief(json.loads(line))
         # Reports need neither measures nor the usage by node.
         _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
-    return [rows[key] for key in sorted(rows, key=row_order(tasks))]
+        rows[key_of(row)], places[key_of(row)] = row, place
+        place += len(line)
+    found: dict[str, list[TrialRow]] = {task: [] for task in tasks}
+    for key in sorted(rows, key=itemgetter(1)):
+        found[key[0]].append(rows[key])
+    return found, places
 
 
 @contextmanager

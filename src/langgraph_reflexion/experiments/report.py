@@ -108,13 +108,13 @@ class RunReport:
 
 def report_run(run: Run) -> RunReport:
     """Report one run. Its curve ends with its last trial, or at the limit if every task is finished."""
-    rows, limit, gradable = run.trials, run.settings["max_trials"], set(run.gradable)
-    known = [row for row in rows if row["task_id"] in gradable]
-    last = {row["task_id"]: row for row in rows}
-    finished = sum(bool(row["verdict"] or row["fault"] or row["trial"] >= limit) for row in last.values())
-    total, tasks = len(run.info["tasks"]), len(gradable)
+    rows, limit, gradable = run.trials, run.settings["max_trials"], run.gradable
+    last = [trials[-1] for trials in run.tasks.values() if trials]
+    finished = sum(bool(row["verdict"] or row["fault"] or row["trial"] >= limit) for row in last)
+    total, tasks = len(run.tasks), len(gradable)
     trials = limit if finished == total else max((row["trial"] for row in rows), default=0)
-    solved = solved_by_trial(known, trials)
+    answers = answers_by_trial(gradable.values(), trials)
+    solved = solved_by_trial(answers)
     # Of an agent's trials nothing is known but the verdict.
     judged = not is_oracle(run.settings) and run.settings.get("actor") != "agent"
     return RunReport(
@@ -124,11 +124,11 @@ def report_run(run: Run) -> RunReport:
         ungradable=total - tasks,
         unfinished=total - finished,
         solved=solved,
-        measures=measures_by_trial(known, trials, tasks),
+        measures=measures_by_trial(answers, tasks),
         failures=failures_by_trial(rows, trials),
         tokens=tokens_by_trial(rows, trials),
-        verdicts=confusion(known) if judged else None,
-        answers=confusion(answers_by_trial(known, trials)[-1]) if judged and trials else None,
+        verdicts=confusion([row for each in gradable.values() for row in each]) if judged else None,
+        answers=confusion(answers[-1]) if judged and trials else None,
         costs={name: metric.compute(run, solved[-1] if solved else 0) for name, metric in COSTS.items()},
         errors=run.errors,
         notes=dict(Counter(note.rpartition(": ")[2] for row in rows for note in row["notes"])),

@@ -220,8 +220,8 @@ def compare(folders: Sequence[Path | str]) -> Paper:
 
 def _run(run: Run, name: str) -> PaperRun:
     # Table 2 is about submissions: the last trial of each task.
-    submitted = {row["task_id"]: row for row in run.trials}
-    return PaperRun(name, report_run(run), confusion(list(submitted.values())), run.settings.get("imported"))
+    submitted = [rows[-1] for rows in run.tasks.values() if rows]
+    return PaperRun(name, report_run(run), confusion(submitted), run.settings.get("imported"))
 
 
 def _lines(number: Number, runs: Sequence[PaperRun]) -> list[Line]:

@@ -38,7 +38,7 @@ def shown_and_sent(folder: Path, chars: int | None = None, **settings: Any) -> t
         bodies = [request.body["messages"] for request in server.requests]
     shown = []
     with RunPrompts(folder) as prompts:
-        for row in prompts.trials:
+        for row in (row for task in prompts.run.tasks for row in prompts.whole_trials(task)):
             task, trial = row["task_id"], row["trial"]
             places: list[Any] = [step["number"] for step in row["steps"]]
             places += ["judge"] if settings.get("evaluator") == "llm" else []

@@ -1,25 +1,33 @@
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph_reflexion.experiments import metrics
+from langgraph_reflexion.experiments.rows import TrialRow
 from tests.support.run_folders import row
 
 FAULT: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
 
 
+def answers(rows: Sequence[TrialRow], trials: int) -> list[list[TrialRow]]:
+    tasks = {row["task_id"]: [other for other in rows if other["task_id"] == row["task_id"]] for row in rows}
+    return metrics.answers_by_trial(tasks.values(), trials)
+
+
 def test_the_accepted_answer_counts_and_without_one_the_best_scored_the_latest_among_equals():
     rows = [row("a", 1, True), row("b", 1, False), row("b", 2, True), row("c", 1, False), row("c", 2, False)]
-    assert metrics.solved_by_trial(rows, 4) == [1, 2, 2, 2]
-    assert metrics.solved_by_trial([row("a", 1, True, False), row("a", 2, False, True)], 3) == [1, 0, 0]
+    assert metrics.solved_by_trial(answers(rows, 4)) == [1, 2, 2, 2]
+    rows = [row("a", 1, True, False), row("a", 2, False, True)]
+    assert metrics.solved_by_trial(answers(rows, 3)) == [1, 0, 0]
     scored = [(False, 0.2), (True, 0.7), (False, 0.7), (True, 0.1)]
     rows = [row("a", trial, right, False, score=score) for trial, (right, score) in enumerate(scored, 1)]
-    assert metrics.solved_by_trial(rows, 4) == [0, 1, 0, 0]
+    assert metrics.solved_by_trial(answers(rows, 4)) == [0, 1, 0, 0]
 
 
 def test_measures_are_means_over_all_tasks_answered_or_not():
     rows = [row("a", 1, False, measures={"f1": 0.5}), row("a", 2, True, measures={"f1": 1.0})]
     rows.append(row("b", 1, False, True, measures={"f1": 0.25}))
-    assert metrics.measures_by_trial(rows, 2, 3) == {"f1": [0.25, 0.4167]}
-    assert metrics.measures_by_trial([row("a", 1, True)], 1, 1) == {}
+    assert metrics.measures_by_trial(answers(rows, 2), 3) == {"f1": [0.25, 0.4167]}
+    assert metrics.measures_by_trial([[row("a", 1, True)]], 1) == {}
 
 
 def test_failures_are_counted_by_trial_and_reason_and_a_fault_is_not_a_wrong_answer():
