@@ -1,13 +1,12 @@
 import re
 from collections import Counter
-from collections.abc import Generator
 
 import pytest
 
 from tests.support.tools import commands, need, need_extra
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     for mark in item.iter_markers("needs"):
         need(*mark.args)
     for mark in item.iter_markers("extra"):
@@ -15,7 +14,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+def pytest_sessionfinish(session):
     """Say below the counts which tools were missing, and what brings them in."""
     yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")

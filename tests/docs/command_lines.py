@@ -6,7 +6,6 @@ import shlex
 import tomllib
 from functools import cache
 
-import typer
 from typer.main import get_command
 
 from langgraph_reflexion.cli.commands import app
@@ -20,22 +19,22 @@ OPEN = {"run", "play"}
 
 
 @cache
-def options() -> dict[str, set[str]]:
+def options():
     """Return the options of each of our commands, by its words."""
     found = {"": {"--version"}}
 
-    def walk(path: str, group: typer.main.TyperGroup) -> None:
+    def walk(path, group):
         for name, command in group.commands.items():
             words = f"{path} {name}".strip()
             found[words] = {flag for each in command.params for flag in (*each.opts, *each.secondary_opts)}
             if hasattr(command, "commands"):
-                walk(words, command)  # type: ignore[arg-type]
+                walk(words, command)
 
-    walk("", get_command(app))  # type: ignore[arg-type]
+    walk("", get_command(app))
     return found
 
 
-def check_ours(words: list[str]) -> None:
+def check_ours(words):
     """Check that our command and its options exist."""
     rest = [word for word in words[1:] if not word.isupper()]
     command = next((c for c in (" ".join(rest[:2]), rest[0] if rest else "") if c in options()), None)
@@ -45,15 +44,15 @@ def check_ours(words: list[str]) -> None:
     assert not unknown or command in OPEN, f"{shlex.join(words)}: {command} has no {', '.join(sorted(unknown))}"
 
 
-def check_module(words: list[str]) -> None:
+def check_module(words):
     assert importlib.util.find_spec(words[2]), f"there is no module {words[2]}"
 
 
-def check_make(words: list[str]) -> None:
+def check_make(words):
     assert set(words[1:]) <= TARGETS, f"the Makefile has no {' '.join(words[1:])}"
 
 
-def check_pip(words: list[str]) -> None:
+def check_pip(words):
     """Check that the extras of our package exist."""
     for word in words[2:]:
         package, _, extras = word.rstrip("]").partition("[")
@@ -61,7 +60,7 @@ def check_pip(words: list[str]) -> None:
             assert set(filter(None, extras.split(","))) <= set(PROJECT["project"]["optional-dependencies"]), word
 
 
-def check_paths(words: list[str]) -> None:
+def check_paths(words):
     for word in words:
         assert not word.startswith(("tests/", "notebooks")) or (ROOT / word.partition("::")[0]).exists(), (
             f"there is no {word}"
@@ -82,7 +81,7 @@ CHECKS = {
 """How a known command begins, and its check; only ours are run."""
 
 
-def check(text: str) -> bool:
+def check(text):
     """Check a command without running it; False where nothing is known of its kind."""
     words = [word for word in shlex.split(text) if not re.fullmatch(r"[A-Z_]+=\S*", word)]
     for beginning, check_words in CHECKS.items():

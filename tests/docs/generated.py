@@ -1,9 +1,7 @@
 """The parts of pages that come from the code. `python -m tests.docs.generated` rewrites them."""
 
 import re
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import typer
 import typer.cli
@@ -22,11 +20,11 @@ from tests.test_architecture import LAYERS
 REGION = re.compile(r"(<!-- generated: ([\w /-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def one_line(text: str) -> str:
+def one_line(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def tools(name: str) -> str:
+def tools(name):
     """The actions of an environment: tool, how it is written as text, and what it does."""
     rows = ["| tool | as text | what it does |", "|---|---|---|"]
     for spec in environment_class(name).episode.actions().values():
@@ -35,7 +33,7 @@ def tools(name: str) -> str:
     return "\n".join(rows)
 
 
-def arguments(name: str) -> str:
+def arguments(name):
     """The options of an environment, from its docstring or that of the class with its `__init__`."""
     cls = environment_class(name)
     init = next(base for base in cls.__mro__ if "__init__" in vars(base))
@@ -46,7 +44,7 @@ def arguments(name: str) -> str:
     return "\n".join(rows)
 
 
-def prompts(name: str) -> str:
+def prompts(name):
     """How many examples an environment's prompts hold, by folder."""
     cls = environment_class(name)
     rows = ["| folder | trajectories | reflections |", "|---|---|---|"]
@@ -54,7 +52,7 @@ def prompts(name: str) -> str:
         if not (ROOT / "prompts" / folder).is_dir():
             continue
         loaded = load_prompts(ROOT / "prompts" / folder)
-        kinds: dict[str, int] = {}
+        kinds = {}
         for example in loaded.examples(None, UNLIMITED):
             kinds[example.kind] = kinds.get(example.kind, 0) + 1
         counts = ", ".join(f"{count} {kind}".strip() for kind, count in kinds.items())
@@ -62,7 +60,7 @@ def prompts(name: str) -> str:
     return "\n".join(rows)
 
 
-def profiles() -> str:
+def profiles():
     """The numbers of the profiles, environment by environment."""
     rows = ["| | profile | trials | reflections | examples | stopped after |", "|---|---|---|---|---|---|"]
     for name in ENVIRONMENTS:
@@ -77,9 +75,9 @@ def profiles() -> str:
     return "\n".join(rows)
 
 
-def with_whole_help(text: str, command: Any) -> str:
+def with_whole_help(text, command):
     """Return the reference with what each command does, which the lists of commands cut short."""
-    commands: dict[str, Any] = {}
+    commands = {}
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if heading := re.fullmatch(r"#+ `[\w-]+((?: [\w-]+)*)`", line):
@@ -92,44 +90,39 @@ def with_whole_help(text: str, command: Any) -> str:
     return "\n".join(lines)
 
 
-def command_line() -> str:
+def command_line():
     """The commands with their arguments and options."""
-    command: Any = get_command(app)
+    command = get_command(app)
     context = typer.Context(command)
-    text: str = typer.cli.get_docs_for_click(obj=command, ctx=context, name="langgraph-reflexion")
+    text = typer.cli.get_docs_for_click(obj=command, ctx=context, name="langgraph-reflexion")
     text = with_whole_help(text, command)
     # Usage as a line, not as a block that a reader might run; and the title is the page's own.
     text = re.sub(r"\*\*Usage\*\*:\n\n```console\n\$ (.*)\n```", r"**Usage**: `\1`", text)
     return text.partition("\n")[2].strip()
 
 
-def layers() -> str:
+def layers():
     """The layers of the package, highest first."""
     rows = [f"| {', '.join(f'`{name}`' for name in line.split())} |" for line in LAYERS.strip().split("\n")[::-1]]
     return "\n".join(["| layer |", "|---|", *rows])
 
 
 @cache
-def writers() -> dict[str, Callable[[], str]]:
+def writers():
     """Every generated part by its name."""
-    found: dict[str, Callable[[], str]] = {
-        "command line": command_line,
-        "layers": layers,
-        "names in short": in_short,
-        "profiles": profiles,
-    }
+    found = {"command line": command_line, "layers": layers, "names in short": in_short, "profiles": profiles}
     for page in {group.page for group in GROUPS}:
-        found[f"names of {page}"] = lambda page=page: in_full(page)  # type: ignore[misc]
+        found[f"names of {page}"] = lambda page=page: in_full(page)
     for name in ENVIRONMENTS:
         for what in (tools, arguments, prompts):
-            found[f"{what.__name__}/{name}"] = lambda what=what, name=name: what(name)  # type: ignore[misc]
+            found[f"{what.__name__}/{name}"] = lambda what=what, name=name: what(name)
     return found
 
 
-def regenerated(text: str) -> str:
+def regenerated(text):
     """A page with its generated parts rewritten."""
 
-    def write(match: re.Match[str]) -> str:
+    def write(match):
         return f"{match[1]}\n{writers()[match[2]]()}\n\n{match[3]}"
 
     return REGION.sub(write, text)

@@ -3,8 +3,6 @@
 import gzip
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
@@ -55,7 +53,7 @@ FEW = " --limit 2 --max-trials 2 --workers 1"
 """Options that shorten the long runs."""
 
 
-def humaneval(home: Path) -> None:
+def humaneval(home):
     """Problems in HumanEval's form, and a solution."""
     problem = {
         "task_id": "HumanEval/0",
@@ -82,7 +80,5 @@ APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the 
 PACKAGES = {"docs/howto/own-environment.md": "gymnasium"}
 """The packages of extras that pages need; their tests are skipped where one is missing."""
 
-PREPARED: dict[str, Callable[[Path], None]] = {
-    "docs/environments/programming.md": humaneval,
-}
+PREPARED = {"docs/environments/programming.md": humaneval}
 """Files that a page's reader already has."""

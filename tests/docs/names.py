@@ -18,7 +18,7 @@ class Group(NamedTuple):
     module: str = TOP
 
     @property
-    def paths(self) -> list[str]:
+    def paths(self):
         return [f"{self.module}.{name}" for name in self.names.split()]
 
 
@@ -63,7 +63,7 @@ GROUPS = [
 ]
 
 
-def in_short() -> str:
+def in_short():
     """The names by group, each with a link to its docstring."""
     lines = []
     for group in GROUPS:
@@ -75,7 +75,7 @@ def in_short() -> str:
     return "\n".join(lines).rstrip()
 
 
-def in_full(page: str) -> str:
+def in_full(page):
     """The names of a page, for the site to put their docstrings in."""
     shown = [group for group in GROUPS if group.page == page]
     return "\n\n".join(
@@ -84,14 +84,14 @@ def in_full(page: str) -> str:
 
 
 @cache
-def package() -> griffe.Object | griffe.Alias:
+def package():
     loader = griffe.GriffeLoader()
     loaded = loader.load(TOP)
     loader.resolve_aliases()
     return loaded
 
 
-def sentence(path: str) -> str:
+def sentence(path):
     """The first sentence of a docstring, from the source."""
     named = package()[path.removeprefix(f"{TOP}.")]
     docstring = (named.final_target if isinstance(named, griffe.Alias) else named).docstring

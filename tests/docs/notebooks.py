@@ -10,7 +10,7 @@ from nbclient import NotebookClient
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 
-def executed(path: Path) -> nbformat.NotebookNode:
+def executed(path):
     """Return a notebook with new outputs, and otherwise as it is: no times, no versions of this machine."""
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": path.parent}}

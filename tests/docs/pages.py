@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -32,20 +31,20 @@ class Page:
     path: Path
 
     @property
-    def name(self) -> str:
+    def name(self):
         """Its path in the repository."""
         return self.path.relative_to(ROOT).as_posix() if self.path.is_relative_to(ROOT) else self.path.name
 
     @cached_property
-    def text(self) -> str:
+    def text(self):
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
-    def tokens(self) -> list[Token]:
+    def tokens(self):
         return MarkdownIt("commonmark").enable("table").parse(self.text)
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self):
         found = []
         for token in self.tokens:
             if token.type == "fence":
@@ -56,41 +55,41 @@ class Page:
         return found
 
     @property
-    def indented(self) -> list[str]:
+    def indented(self):
         """Blocks of code that are indented and not fenced: nothing would run them."""
         return [token.content for token in self.tokens if token.type == "code_block"]
 
     @property
-    def inline_code(self) -> list[str]:
+    def inline_code(self):
         return [
             child.content for token in self.tokens for child in token.children or [] if child.type == "code_inline"
         ]
 
     @property
-    def links(self) -> list[str]:
+    def links(self):
         """What is linked to, images included."""
         children = [child for token in self.tokens for child in token.children or []]
         return [str(child.attrs.get("href", child.attrs.get("src", ""))) for child in children if child.attrs]
 
     @property
-    def anchors(self) -> set[str]:
+    def anchors(self):
         """What a link within the page may lead to."""
         headings = [text.content for before, text in pairwise(self.tokens) if before.type == "heading_open"]
         return {slug(heading) for heading in headings} | set(self.docstrings)
 
     @property
-    def docstrings(self) -> list[str]:
+    def docstrings(self):
         """The names whose docstrings the site puts here, under their paths as anchors."""
         return re.findall(r"^::: (\S+)$", self.text, re.MULTILINE)
 
 
-def slug(heading: str) -> str:
+def slug(heading):
     """The anchor of a heading, where the site and code hosts make the same of it."""
     words = re.sub(r"[^\w\s-]", "", heading.replace("`", "").lower()).strip()
     return re.sub(r"\s", "-", words)
 
 
-def commands(block: Block) -> list[str]:
+def commands(block):
     """Return the commands of a block, without comments."""
     lines = [line.strip() for line in block.text.replace("\\\n", "").splitlines()]
     return [re.sub(r"\s+# .*", "", line) for line in lines if line and not line.startswith("#")]

@@ -7,13 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
-import pytest
-
-from langgraph_reflexion.testing import ModelServer
-from tests.docs.pages import Block
 from tests.support.cli import call, forget
 
 LOCAL = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/v1")
@@ -36,10 +30,10 @@ class Reader:
         patch: Undoes these settings at the end.
     """
 
-    def __init__(self, home: Path, server: ModelServer, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, home, server, patch):
         self.home = home
         self.server = server
-        self.namespace: dict[str, Any] = {"__name__": "__main__"}
+        self.namespace = {"__name__": "__main__"}
         self.environment = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": server.url, "COLUMNS": "100"}
         self.environment["XDG_CACHE_HOME"] = str(home / ".cache")
         home.mkdir()
@@ -48,46 +42,46 @@ class Reader:
             patch.setenv(name, value)
         patch.setattr(sys, "path", [*sys.path, str(home)])
 
-    def write(self, block: Block) -> None:
+    def write(self, block):
         """Write a block to the file that its title names."""
         file = self.home / block.title
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(LOCAL.sub(self.server.url, block.text), encoding="utf-8")
 
-    def python(self, block: Block, page: str) -> str:
+    def python(self, block, page):
         """Run a block, and return its output. An error names the page and its line."""
         code = compile("\n" * (block.line - 1) + block.text, page, "exec")
         with contextlib.redirect_stdout(io.StringIO()) as said:
             exec(code, self.namespace)
         return said.getvalue()
 
-    def apart(self, block: Block, page: str) -> str:
+    def apart(self, block, page):
         """Run a block in a separate process, and return its output."""
         done = subprocess.run([sys.executable, "-c", block.text], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{page}, line {block.line}: {done.stderr}"
         return done.stdout
 
-    def command(self, command: str) -> tuple[int, str, str]:
+    def command(self, command):
         """Run one of our command lines, and return its exit status, standard output and standard error."""
         program, *words = shlex.split(LOCAL.sub(self.server.url, command))
         assert program == "langgraph-reflexion", command
         return call(self.home, *words, environment=self.environment)
 
-    def leave(self) -> None:
+    def leave(self):
         """Close what is open, and forget this folder's modules."""
         forget(self.home)
         self.namespace.clear()
         gc.collect()
 
 
-def lines(text: str) -> list[str]:
+def lines(text):
     """The lines of an output, masked."""
     for pattern, mask in PASSING:
         text = pattern.sub(mask, text)
     return [" ".join(line.split()) for line in text.strip("\n").splitlines()]
 
 
-def check_output(shown: Block, true: str) -> None:
+def check_output(shown, true):
     """Compare a page's output with the true one: all of it, or with the title `excerpt` its lines in order."""
     if shown.title != EXCERPT:
         assert lines(shown.text) == lines(true)

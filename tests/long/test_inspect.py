@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,12 +26,12 @@ OFFLINE = {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory):
     """A folder outside any repository, where Inspect does not call git for every task."""
     return tmp_path_factory.mktemp("inspect")
 
 
-def logs(home: Path, *command: str) -> dict[str, Any]:
+def logs(home, *command):
     """Run an evaluation, and return its logs by task."""
     from inspect_ai.log import read_eval_log
 
@@ -47,7 +46,7 @@ def logs(home: Path, *command: str) -> dict[str, Any]:
     return {log.eval.task.rpartition("/")[2]: log for log in read}
 
 
-def metrics(log: Any) -> dict[str, float]:
+def metrics(log):
     """Accuracy and its error, and the means over each trial."""
     found = {}
     for score in log.results.scores:
@@ -57,7 +56,7 @@ def metrics(log: Any) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module")
-def evaluated(home: Path) -> Any:
+def evaluated(home):
     """An environment run with Inspect's command line."""
     what = ["langgraph_reflexion/alfworld", "-T", f"max_trials={TRIALS}", "--model", "reflexion/demo"]
     how = ["--limit", str(TASKS), "--epochs", str(EPOCHS), "--display", "plain", "--log-dir"]
@@ -65,21 +64,21 @@ def evaluated(home: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def small(home: Path) -> dict[str, Any]:
+def small(home):
     """The evaluations of `inspect_runs.py`."""
     return logs(home, "tests.support.inspect_runs")
 
 
-def rows(samples: Any) -> list[dict[str, Any]]:
+def rows(samples):
     return [row for each in samples for row in each.store["SampleStore:rows"]]
 
 
-def solved_by(samples: Any, trial: int) -> list[float]:
+def solved_by(samples, trial):
     return [each.scores["solved_by_trial"].value[f"trial {trial}"] for each in samples]
 
 
 @pytest.mark.parametrize("epoch", [1, 2])
-def test_score_equals_that_of_our_own_run(evaluated: Any, tmp_path: Path, epoch: int) -> None:
+def test_score_equals_that_of_our_own_run(evaluated, tmp_path, epoch):
     # Every epoch has its own seed; the environment uses the first epoch's.
     settings = RunSettings(
         environment="alfworld",
@@ -102,7 +101,7 @@ def test_score_equals_that_of_our_own_run(evaluated: Any, tmp_path: Path, epoch:
     assert 0 < curve[0] < len(samples)  # otherwise this compares little
 
 
-def test_metrics_are_the_success_curve_over_all_epochs(evaluated: Any) -> None:
+def test_metrics_are_the_success_curve_over_all_epochs(evaluated):
     shown = metrics(evaluated)
     for trial in range(1, TRIALS + 1):
         assert shown[f"trial {trial}"] == pytest.approx(sum(solved_by(evaluated.samples, trial)) / TASKS / EPOCHS)
@@ -111,7 +110,7 @@ def test_metrics_are_the_success_curve_over_all_epochs(evaluated: Any) -> None:
     assert used.input_tokens == sum(row["input_tokens"] for row in rows(evaluated.samples))
 
 
-def test_transcript_contains_trials_and_reflections(evaluated: Any) -> None:
+def test_transcript_contains_trials_and_reflections(evaluated):
     retried = max(evaluated.samples, key=lambda each: each.scores["solved"].metadata["trials"])
     trials = [event for event in retried.events if event.event == "span_begin" and event.type == "trial"]
     recorded = rows([retried])
@@ -126,7 +125,7 @@ def test_transcript_contains_trials_and_reflections(evaluated: Any) -> None:
 
 
 @pytest.mark.parametrize(("name", "limit"), [("limited", "token"), ("talkative", "message")])
-def test_limit_ends_the_sample_without_a_fault(small: dict[str, Any], name: str, limit: str) -> None:
+def test_limit_ends_the_sample_without_a_fault(small, name, limit):
     [ended] = small[name].samples
     assert (ended.limit.type, ended.error) == (limit, None)
     assert (ended.scores["solved"].value, ended.scores["solved"].metadata["trials"]) == ("I", 0)
@@ -141,14 +140,14 @@ def test_limit_ends_the_sample_without_a_fault(small: dict[str, Any], name: str,
         ("buggy", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_fault_or_bug_is_an_error_rather_than_a_wrong_answer(small: dict[str, Any], name: str, words: str) -> None:
+def test_fault_or_bug_is_an_error_rather_than_a_wrong_answer(small, name, words):
     [failed] = small[name].samples
     assert words in failed.error.message + failed.error.traceback
     assert "TaskError" not in failed.error.traceback
     assert not failed.scores
 
 
-def test_tool_calls_are_converted_in_both_directions(small: dict[str, Any]) -> None:
+def test_tool_calls_are_converted_in_both_directions(small):
     [ended] = small["tools"].samples
     assert ended.scores["solved"].value == "C"
     (call,) = [event for event in ended.events if event.event == "model"]
@@ -160,7 +159,7 @@ def test_tool_calls_are_converted_in_both_directions(small: dict[str, Any]) -> N
     assert (shown.function, shown.arguments) == ("add", {"amount": 3})
 
 
-def test_reflector_is_a_model_role_and_generation_settings_apply(small: dict[str, Any]) -> None:
+def test_reflector_is_a_model_role_and_generation_settings_apply(small):
     [ended] = small["roles"].samples
     calls = [event for event in ended.events if event.event == "model"]
     assert [call.role for call in calls] == [None, None, "reflector", None]
@@ -175,7 +174,7 @@ def test_reflector_is_a_model_role_and_generation_settings_apply(small: dict[str
     assert calls[0].config.stop_seqs
 
 
-def test_ungradable_task_is_not_scored(small: dict[str, Any]) -> None:
+def test_ungradable_task_is_not_scored(small):
     values = [each.scores["solved"].value for each in small["doubtful"].samples]
     assert math.isnan(values[0])
     assert values[1:] == ["C", "I"]
@@ -183,14 +182,14 @@ def test_ungradable_task_is_not_scored(small: dict[str, Any]) -> None:
     assert (shown["accuracy"], shown["trial 1"]) == (0.5, 0.5)
 
 
-def test_custom_agent_is_wrapped(small: dict[str, Any]) -> None:
+def test_custom_agent_is_wrapped(small):
     [ended] = small["own_agent"].samples
     assert ended.output.completion == "forty-two"
     assert ended.scores["includes"].value == "C"
     assert sum(event.event == "model" for event in ended.events) == 3
 
 
-def test_error_without_inspect_names_the_extra() -> None:
+def test_error_without_inspect_names_the_extra():
     code = "import sys; sys.modules['inspect_ai'] = None; import langgraph_reflexion.adapters.inspect"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "EnvironmentUnavailable: inspect-ai is missing; it comes with the extra inspect" in done.stderr

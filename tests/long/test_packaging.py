@@ -8,7 +8,6 @@ import sys
 import sysconfig
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langgraph_sdk import get_sync_client
@@ -20,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 LINKS = ("envs", "graph", "nodes", "prompts")
 
 
-def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+def run(*command, cwd, **environment):
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(
         [str(part) for part in command],
@@ -35,14 +34,14 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     # Built from the sdist, so that nothing comes from an earlier build in the repository.
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
     return next(folder.glob("*.whl"))
 
 
-def shipped() -> set[str]:
+def shipped():
     """Every file that belongs in the wheel, by its path there."""
     listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
     tracked = [name for name in listed if (ROOT / name).is_file()]
@@ -51,14 +50,14 @@ def shipped() -> set[str]:
     return linked | {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
 
 
-def test_wheel_contains_every_file_and_no_other_top_level_name(wheel: Path) -> None:
+def test_wheel_contains_every_file_and_no_other_top_level_name(wheel):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {name.split("/")[0] for name in names} == {"langgraph_reflexion"}
     assert names == shipped()
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def python(wheel, tmp_path_factory):
     """The interpreter of a virtual environment with the wheel."""
     folder = tmp_path_factory.mktemp("venv")
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
@@ -70,12 +69,12 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def packages_of(python: Path) -> Path:
+def packages_of(python):
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(run(python, "-c", where, cwd=python.parent).strip())
 
 
-def test_wheel_works_in_an_environment_without_the_repository(python: Path, tmp_path: Path) -> None:
+def test_wheel_works_in_an_environment_without_the_repository(python, tmp_path):
     command = python.with_name("langgraph-reflexion")
     arguments = ("run", "alfworld", "--limit", "3", "--max-trials", "3", "--out", "mine", "--json")
     summary = json.loads(run(command, *arguments, cwd=tmp_path))
@@ -88,7 +87,7 @@ def test_wheel_works_in_an_environment_without_the_repository(python: Path, tmp_
         run(python, "-c", "import graph", cwd=tmp_path)
 
 
-def test_project_of_init_does_what_it_says(python: Path, tmp_path: Path) -> None:
+def test_project_of_init_does_what_it_says(python, tmp_path):
     pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install '.[studio]'")
     here = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     said = run("langgraph-reflexion", "init", "mine", cwd=tmp_path, PATH=here)
@@ -106,16 +105,16 @@ def test_project_of_init_does_what_it_says(python: Path, tmp_path: Path) -> None
         serve(project / "langgraph.json", project / "log", environment, python=python) as address,
         get_sync_client(url=address) as client,
     ):
-        final: Any = client.runs.wait(None, "agent", input=given)
+        final = client.runs.wait(None, "agent", input=given)
     assert [trial["verdict"] for trial in final["trials"]] == [False, True]
 
 
-def test_environment_of_init_passes_its_tests(python: Path, tmp_path: Path) -> None:
+def test_environment_of_init_passes_its_tests(python, tmp_path):
     run(python, "-m", "langgraph_reflexion", "init", "--kind", "environment", cwd=tmp_path)
     assert " passed" in run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
 
 
-def test_candidates_cannot_read_the_canonical_solutions(python: Path, tmp_path: Path) -> None:
+def test_candidates_cannot_read_the_canonical_solutions(python, tmp_path):
     need("bubblewrap")
     grading = (
         "from langgraph_reflexion.envs.programming.environment import Programming\n"

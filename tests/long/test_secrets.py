@@ -1,9 +1,7 @@
 """No key or password is written to records, checkpoints, caches, logs or process arguments."""
 
 import json
-import subprocess
 from base64 import b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,14 +21,14 @@ EVERYTHING = "logging.basicConfig(level=logging.DEBUG)"
 OURS = "logging.basicConfig(); logging.getLogger('langgraph_reflexion').setLevel(logging.DEBUG)"
 
 
-def spellings(key: str) -> set[bytes]:
+def spellings(key):
     """The encodings in which a key can appear."""
     shifted = {b64encode(b" " * before + key.encode())[4:-4].decode() for before in range(3)}
     escaped = {json.dumps(key)[1:-1], repr(key)[1:-1], quote(key), quote(key, safe="")}
     return {each.encode() for each in {key, key.encode().hex()} | escaped | shifted}
 
 
-def found(folder: Path, key: str) -> list[str]:
+def found(folder, key):
     """The files below a folder that contain a key in any encoding."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
@@ -40,10 +38,10 @@ def found(folder: Path, key: str) -> list[str]:
 class Telltale(GuessingServer):
     """A server that quotes a secret in game 2, and reads its client's command line."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.secret: str | None = None
-        self.process: subprocess.Popen[str] | None = None
+        self.secret = None
+        self.process = None
         self.arguments = b""
 
     def _fault(self, request):
@@ -59,19 +57,19 @@ class Telltale(GuessingServer):
 
 
 @pytest.fixture
-def server() -> Iterator[Telltale]:
+def server():
     with Telltale() as made:
         yield made
 
 
-def logged(home: Path, server: Telltale, what: str, *args: str) -> tuple[int, str, str]:
+def logged(home, server, what, *args):
     # A space before a pasted key is stripped.
     server.process = start(home, *args, key=f" {KEY}", program=("-c", PROGRAM.format(what)))
     out, err = server.process.communicate(timeout=60)
     return server.process.returncode, out, err
 
 
-def test_key_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> None:
+def test_key_is_not_written_to_any_file(tmp_path, server):
     home = make_home(tmp_path)
     args = run_args(server, "--option", "highest=5", "--max-trials", "2", "--concurrency", "1", "--retries", "2")
     args += ["--checkpoints", "history", "--cache", "answers/kept.db", "--out", "run"]
@@ -99,7 +97,7 @@ def test_key_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> Non
     assert [each for each in spellings(KEY) if each in server.arguments] == []
 
 
-def test_password_of_an_address_is_not_written_to_any_file(tmp_path: Path, server: Telltale) -> None:
+def test_password_of_an_address_is_not_written_to_any_file(tmp_path, server):
     # The process's arguments contain it, because the user typed it there. Keys come from the environment.
     home = make_home(tmp_path)
     server.secret = PASSWORD

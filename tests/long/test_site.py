@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -22,7 +21,7 @@ VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     home = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, home / "docs")
     shutil.copy(ROOT / "mkdocs.yml", home)
@@ -34,7 +33,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
+def address(site):
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -42,17 +41,17 @@ def address(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def html_of(page: str) -> str:
+def html_of(page):
     """The path of a page of `docs/` in the site."""
     path = Path(page).relative_to("docs").with_suffix("")
     return "index.html" if path.name == "index" else f"{path.as_posix()}/index.html"
 
 
-def read(site: Path, page: str) -> str:
+def read(site, page):
     return (site / html_of(f"docs/{page}")).read_text(encoding="utf-8")
 
 
-def test_site_and_its_navigation_have_every_page_and_no_other(site: Path) -> None:
+def test_site_and_its_navigation_have_every_page_and_no_other(site):
     listed = re.findall(r"^ *- [^#\n]*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     pages = {page.path.relative_to(DOCS).as_posix() for page in PAGES if page.path.is_relative_to(DOCS)}
     assert pages <= set(listed), "a page is not in the nav of mkdocs.yml"
@@ -60,14 +59,14 @@ def test_site_and_its_navigation_have_every_page_and_no_other(site: Path) -> Non
     assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == html
 
 
-def test_pages_load_no_external_resources(site: Path) -> None:
+def test_pages_load_no_external_resources(site):
     loads = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"')
     for file in site.rglob("*.html"):
         for tag in loads.finditer(file.read_text(encoding="utf-8")):
             assert 'rel="canonical"' in tag[0] or 'rel="license"' in tag[0], f"{file.name} loads {tag[1]}"
 
 
-def test_reference_is_built_from_docstrings(site: Path) -> None:
+def test_reference_is_built_from_docstrings(site):
     linked = re.findall(r'href="\.\./(\w+)/#(langgraph_reflexion\.[\w.]+)"', read(site, "reference/python.md"))
     assert ("graph", "langgraph_reflexion.create_reflexion") in linked
     for page, anchor in set(linked):
@@ -78,10 +77,10 @@ def test_reference_is_built_from_docstrings(site: Path) -> None:
 
 
 @pytest.mark.needs("Chromium")
-def test_pages_work_offline_fit_the_screen_and_are_searchable(address: str) -> None:
+def test_pages_work_offline_fit_the_screen_and_are_searchable(address):
     from playwright.sync_api import sync_playwright
 
-    asked: list[str] = []
+    asked = []
     with sync_playwright() as playwright:
         # Chromium's sandbox does not work as root, nor in most containers; only our own pages are opened.
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

@@ -5,16 +5,13 @@ One server serves all tests. It runs without a key, and with its detector of blo
 
 import json
 import os
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client, get_sync_client
-from langgraph_sdk.client import SyncLangGraphClient
 
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.prompts import load_prompts
@@ -35,12 +32,12 @@ EDITED = "A person has written this."
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def log(tmp_path_factory):
     return tmp_path_factory.mktemp("dev") / "log"
 
 
 @pytest.fixture(scope="module")
-def address(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(log, tmp_path_factory):
     pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install '.[studio]'")
     empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
     environment = {**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY}
@@ -50,34 +47,34 @@ def address(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 
 
 @pytest.fixture(scope="module")
-def client(address: str) -> Iterator[SyncLangGraphClient]:
+def client(address):
     with get_sync_client(url=address) as client:
         yield client
 
 
-def wait(client: SyncLangGraphClient, thread: str | None, graph: str, **options: Any) -> dict[str, Any]:
-    outcome = client.runs.wait(thread, graph, raise_error=False, **options)  # type: ignore[call-overload]
+def wait(client, thread, graph, **options):
+    outcome = client.runs.wait(thread, graph, raise_error=False, **options)
     assert isinstance(outcome, dict)
     return outcome
 
 
-def said(text: str) -> dict[str, Any]:
+def said(text):
     return {"messages": [{"role": "user", "content": text}]}
 
 
 class Life:
     """What a user does with a graph in Studio, from opening it."""
 
-    def __init__(self, client: SyncLangGraphClient, graph: str) -> None:
+    def __init__(self, client, graph):
         self.client, self.graph = client, graph
         [found] = client.assistants.search(graph_id=graph, limit=1, metadata={"created_by": "system"})
-        self.schemas: Any = client.assistants.get_schemas(found["assistant_id"])
+        self.schemas = client.assistants.get_schemas(found["assistant_id"])
         drawing = client.assistants.get_graph(found["assistant_id"], xray=True)
         assert {node["id"] for node in drawing["nodes"]} >= NODES
         assert self.schemas["output_schema"]["properties"]["result"]["description"]
         assert self.schemas["state_schema"]["$defs"]["Step"]["properties"]["observation"]["description"]
 
-    def run(self) -> None:
+    def run(self):
         """Runs with an empty form: a task from which the demo model learns."""
         self.thread = self.client.threads.create()["thread_id"]
         stream = list(self.client.runs.stream(self.thread, self.graph, input={}, stream_mode=["updates", "values"]))
@@ -89,16 +86,16 @@ class Life:
         final = [event.data for event in stream if event.event == "values"][-1]
         assert (final["status"], final["reflections"] != []) == ("solved", True), final["fault"]
         assert [trial["verdict"] for trial in final["trials"]][-2:] == [False, True]
-        self.values: Any = self.client.threads.get_state(self.thread)["values"]
+        self.values = self.client.threads.get_state(self.thread)["values"]
         # The outcome comes first; the form's fields are gone, and the live episode is not in the state.
         assert list(self.values)[:2] == ["status", "result"]
         assert self.values.keys() <= ReflexionState.__annotations__.keys()
         assert len(json.dumps(self.values["episode"])) < 2000
 
-    def fork(self) -> None:
+    def fork(self):
         """Continues from an edited observation."""
         history = self.client.threads.get_history(self.thread, limit=1000)
-        seen: Any = [state for state in history if state["next"] == ["heuristic_check"]][-1]
+        seen = [state for state in history if state["next"] == ["heuristic_check"]][-1]
         forked = self.client.threads.update_state(
             self.thread,
             {"trajectory": [{**seen["values"]["trajectory"][0], "observation": EDITED}]},
@@ -109,7 +106,7 @@ class Life:
         begun = wait(self.client, self.thread, self.graph, input=None, **rest)
         assert (begun["trajectory"][0]["observation"], begun["status"]) == (EDITED, "running")
 
-    def begin_again(self) -> None:
+    def begin_again(self):
         """Begins a new task on the thread that the fork has left in the middle of a trial."""
         other = {"split": "generated-12"} if self.graph == "workspace" else {"number": 4}
         begun = wait(self.client, self.thread, self.graph, input=other, interrupt_after=["reset"])
@@ -117,13 +114,13 @@ class Life:
         assert (begun["status"], begun["trial"], begun["trials"]) == ("running", 1, [])
         assert (begun["trajectory"], begun["reflections"]) == ([], [])
 
-    def approve(self) -> None:
+    def approve(self):
         """Rejects the action that a pause shows."""
         known = self.schemas["context_schema"]["properties"]["approve_actions"]["items"]["enum"]
         given = {"context": {"approve_actions": known}}
         thread = self.client.threads.create()["thread_id"]
         wait(self.client, thread, self.graph, input={}, **given)
-        paused: Any = self.client.threads.get_state(thread)
+        paused = self.client.threads.get_state(thread)
         [pause] = paused["tasks"][0]["interrupts"]
         [request] = pause["value"]["action_requests"]
         assert pause["value"]["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject"]
@@ -136,7 +133,7 @@ class Life:
         assert request["description"].endswith(step["action"]["text"])
         assert step["observation"].endswith(EDITED)
 
-    def mend(self) -> None:
+    def mend(self):
         """Corrects invalid settings, with which the forms are available nevertheless."""
         wrong = {"max_trials": 0, "reflect_prompt": "{% if %}", "model": "openai:"}
         assistant = self.client.assistants.create(self.graph, context=wrong)["assistant_id"]
@@ -146,7 +143,7 @@ class Life:
         assert wait(self.client, None, assistant, input={}, interrupt_after=["reset"])["status"] == "running"
 
 
-def live(address: str, graph: str) -> None:
+def live(address, graph):
     with get_sync_client(url=address) as client:
         life = Life(client, graph)
         for part in (life.run, life.fork, life.begin_again, life.approve, life.mend):
@@ -154,7 +151,7 @@ def live(address: str, graph: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def lives(client: SyncLangGraphClient, address: str) -> Iterator[dict[str, Future[None]]]:
+def lives(client, address):
     """All at once, because the server waits half a second before it starts a run."""
     possible = [name for name in GRAPHS if name not in SANDBOXED or not lacking("bubblewrap")]
     # The first to be read, for it parses problems, and some versions of Python cannot parse in two threads at once.
@@ -166,13 +163,13 @@ def lives(client: SyncLangGraphClient, address: str) -> Iterator[dict[str, Futur
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
-def test_graph_is_run_forked_paused_and_configured(lives: dict[str, Future[None]], graph: str) -> None:
+def test_graph_is_run_forked_paused_and_configured(lives, graph):
     if graph not in lives:
         need("bubblewrap")
     lives[graph].result()
 
 
-def test_an_environment_answers_messages(client: SyncLangGraphClient) -> None:
+def test_an_environment_answers_messages(client):
     thread = client.threads.create()["thread_id"]
     parts = client.runs.stream(thread, "hotpotqa", input=said(FAILS_FIRST), stream_mode="messages-tuple")
     [(streamed, about)] = [part.data for part in parts if part.event == "messages"]
@@ -190,10 +187,10 @@ def test_an_environment_answers_messages(client: SyncLangGraphClient) -> None:
     assert (answered["task"]["instruction"], answered["trials"][-1]["success"]) == ("Question: Where am I?", None)
 
 
-async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: str) -> None:
-    seen: list[tuple[str, list[str]]] = []
+async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address):
+    seen = []
 
-    def second(result: str, messages: list[Any]) -> bool:
+    def second(result, messages):
         seen.append((result, [message.type for message in messages]))
         return len(seen) == 2
 
@@ -210,7 +207,7 @@ async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address: 
     assert "nobody" in lost["fault"]
 
 
-def test_settings_are_accepted_as_configurable_next_to_server_keys(client: SyncLangGraphClient) -> None:
+def test_settings_are_accepted_as_configurable_next_to_server_keys(client):
     given = {"configurable": {"seed": 3, "user_id": "me", "langgraph_auth_user_id": "me"}}
     outcome = wait(client, None, "alfworld", input={}, config=given, interrupt_after=["reset"])
     assert outcome["status"] == "running", outcome
@@ -218,7 +215,7 @@ def test_settings_are_accepted_as_configurable_next_to_server_keys(client: SyncL
     assert "unknown setting 'seeds'" in refused["__error__"]["message"]
 
 
-def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client: SyncLangGraphClient) -> None:
+def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client):
     """With a model called over HTTP, like real ones; the key belongs to the server."""
     with ModelServer(key=KEY) as served:
         context = {"model": "openai:any", "base_url": served.url}
@@ -236,7 +233,7 @@ def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client: SyncLang
     assert KEY not in told
 
 
-def test_event_loop_was_not_blocked(client: SyncLangGraphClient, log: Path) -> None:
+def test_event_loop_was_not_blocked(client, log):
     """Runs last, and reads the messages of the server's own detector."""
     written = log.read_text()
     assert "Starting background run" in written

@@ -1,16 +1,12 @@
 """tau2-bench's mock domain, with an agent and a user that are rules, not language models."""
 
 import json
-from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
 
 from langgraph_reflexion import EnvironmentUnavailable, Tau2Environment
-from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import call, start
 
 with_tau2 = pytest.mark.skipif(not find_spec("tau2"), reason="tau2-bench is not installed: pip install '.[tau2]'")
@@ -33,7 +29,7 @@ limit = 4
 LESSON = "I wrote the title in lower case. Next time I copy it exactly."
 
 
-def user(messages: list[BaseMessage]) -> str:
+def user(messages):
     """Ask for what the scenario says, and end the conversation once it is done."""
     if messages[-1].text == "Done.":
         return "Thank you. ###STOP###"
@@ -42,7 +38,7 @@ def user(messages: list[BaseMessage]) -> str:
     return "Please create the task 'Important Meeting' for user_1."
 
 
-def agent(messages: list[BaseMessage]) -> str:
+def agent(messages):
     """Write titles in lower case, unless a reflection warns against it."""
     asked = messages[1].text
     if asked.endswith("Reflection:"):
@@ -57,29 +53,29 @@ def agent(messages: list[BaseMessage]) -> str:
 class Office:
     """The servers of the agent's model and the user's, and commands in processes of their own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home):
         self.home = home
-        self.user_fault: Any = lambda request: None
+        self.user_fault = lambda request: None
         self.agent = ModelServer(ScriptedChatModel(replies=agent))
         self.user = ModelServer(ScriptedChatModel(replies=user), faults=lambda request: self.user_fault(request))
 
-    def run(self, status: int, *args: str) -> None:
+    def run(self, status, *args):
         # LiteLLM would load its list of prices from the network.
         known = {"OPENAI_API_BASE": self.user.url, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LOGURU_LEVEL": "CRITICAL"}
         process = start(self.home, *args, key="any", environment=known)
         said = "".join(process.communicate(timeout=240))
         assert process.returncode == status, said
 
-    def rows(self, folder: str) -> list[dict[str, Any]]:
+    def rows(self, folder):
         return [json.loads(line) for line in (self.home / folder / "trials.jsonl").read_text().splitlines()]
 
 
-def last_message(request: ModelRequest) -> str:
+def last_message(request):
     return str(request.body["messages"][-1]["content"])
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Office]:
+def office(tmp_path):
     made = Office(tmp_path)
     with made.agent, made.user:
         yield made

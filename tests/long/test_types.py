@@ -19,7 +19,7 @@ connect(graph, graph.loop, "reflecion")
 """
 
 
-def test_mypy_finds_a_misspelt_setting(tmp_path: Path) -> None:
+def test_mypy_finds_a_misspelt_setting(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]

@@ -23,12 +23,10 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from langgraph_reflexion.envs.alfworld.engine import Engine, Game
+from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.pddl import Problem
 from langgraph_reflexion.envs.alfworld.releases import Release
 from langgraph_reflexion.envs.alfworld.textworld import installed_texts
@@ -64,12 +62,12 @@ class Case:
     seen: tuple[Seen, ...] = ()
     """At the start, and after each command."""
 
-    def world(self) -> World:
+    def world(self):
         """The world that the native engine plays, which for the old wording needs no file of that time."""
         release = Release("put" if self.old else "move")
         return World(Problem.parse(self.game.problem), release, self.game.instruction)
 
-    def file(self) -> Game:
+    def file(self):
         """The game with the domain and grammar that a file would have.
 
         Raises:
@@ -81,7 +79,7 @@ class Case:
         return replace(self.game, domain=domain, grammar=grammar.replace("UNKNOWN GOAL", task))
 
 
-def before_0_4(domain: str, grammar: str) -> tuple[str, str]:
+def before_0_4(domain, grammar):
     """The domain and grammar of json_2.1.1, made from today's."""
     # The old domain has no `help`; it is the last action of today's.
     domain, grammar = domain[: domain.index("(:action help")] + ")\n", grammar[: grammar.index("action help")]
@@ -90,14 +88,14 @@ def before_0_4(domain: str, grammar: str) -> tuple[str, str]:
     return domain, grammar
 
 
-def read_cases(path: str | Path) -> list[Case]:
+def read_cases(path):
     """The cases of a file, or of all files of a folder."""
     path = Path(path)
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     return [case for file in files for case in _cases(tomllib.loads(file.read_text("utf-8")), file)]
 
 
-def _cases(content: dict[str, Any], file: Path) -> Iterator[Case]:
+def _cases(content, file):
     rooms = tomllib.loads((file.parent / "rooms.toml").read_text("utf-8")) if "case" in content else {}
     for table in content.get("case", ()):
         problem = table.get("problem") or _problem({**rooms[table.get("room", "room")], **table})
@@ -115,7 +113,7 @@ def _cases(content: dict[str, Any], file: Path) -> Iterator[Case]:
         )
 
 
-def _problem(table: dict[str, Any]) -> str:
+def _problem(table):
     facts = [fact for fact in table["facts"].splitlines() if fact not in table.get("drop", ())]
     at = f"(atLocation agent1 {table.get('at', 'loc_bar_0')})"
     lines = [
@@ -134,7 +132,7 @@ def _problem(table: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _seen(table: dict[str, Any]) -> Iterator[Seen]:
+def _seen(table):
     now = Seen(table["opening"], tuple(table["can"]), table.get("won", False))
     yield now
     for step in table["steps"]:
@@ -143,7 +141,7 @@ def _seen(table: dict[str, Any]) -> Iterator[Seen]:
         yield now
 
 
-def play(engine: Engine, commands: Sequence[str]) -> Iterator[Seen]:
+def play(engine, commands):
     """What an engine shows at the start, and after each command."""
     yield Seen(engine.reset(), tuple(engine.admissible()), engine.won)
     for command in commands:

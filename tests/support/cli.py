@@ -10,16 +10,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.cli import main
-from langgraph_reflexion.testing import ModelRequest, ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 
 KEY = "sk-very-secret-0123456789"
 
@@ -36,21 +34,21 @@ class GuessingServer(ModelServer):
         seconds: How long an answer takes.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options):
         super().__init__(ScriptedChatModel(replies=self._reply), faults=self._fault, **options)
-        self.faults: Callable[[str], str | None] = lambda game: None
-        self.drops: set[str] = set()
+        self.faults = lambda game: None
+        self.drops = set()
         self.seconds = 0.0
 
-    def _fault(self, request: ModelRequest) -> str | None:
+    def _fault(self, request):
         time.sleep(self.seconds)
         return self.faults(game_of(str(request.body["messages"])))
 
-    def _reply(self, messages: list[BaseMessage]) -> AIMessage:
+    def _reply(self, messages):
         usage = {"input_tokens": 100, "output_tokens": 5, "total_tokens": 105}
         return AIMessage(self._said(messages[-1].text), usage_metadata=usage)
 
-    def _said(self, text: str) -> str:
+    def _said(self, text):
         if game_of(text) in self.drops:
             return "Action: drop it"
         advised = re.findall(r"I will say (\d+)", text)
@@ -60,25 +58,25 @@ class GuessingServer(ModelServer):
         return f"Action: say {number}"
 
 
-def game_of(text: str) -> str:
+def game_of(text):
     """The number of the game that a text is about."""
     return re.findall(r"This is game (\d+)\.|$", text)[0]
 
 
 @pytest.fixture
-def server() -> Iterator[GuessingServer]:
+def server():
     """A model server for the game."""
     with GuessingServer() as made:
         yield made
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """Where the user is."""
     return make_home(tmp_path)
 
 
-def make_home(folder: Path) -> Path:
+def make_home(folder):
     """Where the user is: a folder with a package of his own."""
     (folder / "toys").mkdir()
     (folder / "toys" / "__init__.py").touch()
@@ -86,17 +84,11 @@ def make_home(folder: Path) -> Path:
     return folder
 
 
-def start(
-    home: Path,
-    *args: str,
-    key: str | None = None,
-    program: tuple[str, ...] = ("-m", "langgraph_reflexion"),
-    environment: Mapping[str, str] = {},
-) -> subprocess.Popen[str]:
+def start(home, *args, key=None, program=("-m", "langgraph_reflexion"), environment=None):
     return subprocess.Popen(
         [sys.executable, *program, *args],
         cwd=home,
-        env={**environment_with(key), **environment},
+        env={**environment_with(key), **(environment or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -106,14 +98,14 @@ def start(
     )
 
 
-def call(
-    home: Path, *args: str, key: str | None = None, typed: str = "", environment: Mapping[str, str] = {}
-) -> tuple[int, str, str]:
+def call(home, *args, key=None, typed="", environment=None):
     """Run a command in this process: its exit status, its output and its errors."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as around:
         around.enter_context(contextlib.chdir(home))
-        around.enter_context(mock.patch.dict(os.environ, {**environment_with(key), **environment}, clear=True))
+        around.enter_context(
+            mock.patch.dict(os.environ, {**environment_with(key), **(environment or {})}, clear=True)
+        )
         around.enter_context(mock.patch.multiple(sys, argv=["langgraph-reflexion", *args], path=[*sys.path]))
         around.enter_context(mock.patch.object(sys, "stdin", io.StringIO(typed)))
         around.callback(forget, home)
@@ -126,36 +118,36 @@ def call(
     raise AssertionError("the command did not exit")
 
 
-def forget(home: Path) -> None:
+def forget(home):
     """Forget the modules of a folder: the next one may have others of the same names."""
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(f"{home}{os.sep}"):
             del sys.modules[name]
 
 
-def environment_with(key: str | None) -> dict[str, str]:
+def environment_with(key):
     dropped = ("OPENAI_", "COLUMNS", "FORCE_COLOR", "LANGSMITH_", "LANGCHAIN_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return environment | ({"OPENAI_API_KEY": key} if key else {})
 
 
-def run_args(server: ModelServer, *args: str) -> list[str]:
+def run_args(server, *args):
     return ["run", ENV, "--model", "openai:toy", "--base-url", server.url, *args]
 
 
-def one_line(err: str) -> str:
+def one_line(err):
     assert err.count("\n") == 1, err
     assert err.startswith("langgraph-reflexion: ")
     assert KEY not in err
     return err
 
 
-def timeless(folder: Path) -> list[dict[str, Any]]:
+def timeless(folder):
     lines = (folder / "trials.jsonl").read_text().splitlines()
     return [{**json.loads(line), "seconds": 0} for line in lines]
 
 
-def wait_for_rows(folder: Path, rows: int) -> None:
+def wait_for_rows(folder, rows):
     trials = folder / "trials.jsonl"
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline and not (trials.exists() and len(trials.read_bytes().splitlines()) >= rows):

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
 from typing import get_args
 
-from langgraph_reflexion.envs.alfworld.engine import Engine, Game, Kind
+from langgraph_reflexion.envs.alfworld.engine import Kind
 from langgraph_reflexion.envs.alfworld.games import games_in
 from langgraph_reflexion.envs.alfworld.generate import generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine
@@ -37,34 +36,34 @@ class Tally:
     differences: list[str] = field(default_factory=list)
 
 
-def shown(engine: Engine, text: str) -> tuple[str, list[str], bool]:
+def shown(engine, text):
     return text, engine.admissible(), engine.won
 
 
-def compare(game: Game, steps: int, seed: int, workers: Workers) -> Tally:
+def compare(game, steps, seed, workers):
     """Play a game on both engines: its solution, then a random walk of so many steps."""
     tally, random = Tally(), Random(f"{seed} {game.id}")
     native, reference = NativeEngine(World.of(game)), TextWorldEngine(game, workers)
 
-    def agree(commands: Sequence[str], ours: str, theirs: str) -> bool:
+    def agree(commands, ours, theirs):
         if (mine := shown(native, ours)) == (its := shown(reference, theirs)):
             return True
         tally.differences.append(f"{game.id} after {list(commands)}\n  native:    {mine}\n  reference: {its}")
         return False
 
-    def step(commands: list[str], command: str) -> bool:
+    def step(commands, command):
         commands.append(command)
         tally.steps += 1
         return agree(commands, native.step(command), reference.step(command))
 
     try:
-        done: list[str] = []
+        done = []
         if not agree(done, native.reset(), reference.reset()):
             return tally
         if not all(step(done, command) for command in game.walkthrough):
             return tally
         tally.solved += native.won
-        walk: list[str] = []
+        walk = []
         if agree(walk, native.reset(), reference.reset()):
             seen = native.admissible()
             while len(walk) < steps and step(walk, next_command(native.admissible(), seen, random)):
@@ -74,7 +73,7 @@ def compare(game: Game, steps: int, seed: int, workers: Workers) -> Tally:
     return tally
 
 
-def next_command(admissible: Sequence[str], seen: Sequence[str], random: Random) -> str:
+def next_command(admissible, seen, random):
     """Return a command for a random walk: mostly a possible one, sometimes nearly one, sometimes nonsense."""
     # First the verb and then the command, as otherwise nine in ten would be "go to".
     verb = random.choice(sorted({command.split()[0] for command in admissible}))
@@ -95,7 +94,7 @@ def next_command(admissible: Sequence[str], seen: Sequence[str], random: Random)
     return random.choice(nearly)
 
 
-def main() -> None:
+def main():
     """Compare the engines on games, two at a time, and print what it gave; the status is 1 if they differ."""
     parser = argparse.ArgumentParser(description="Compare the two ALFWorld engines.")
     parser.add_argument("--games", type=int, default=12, help="number of generated games (default: %(default)s)")
@@ -103,7 +102,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40, help="length of the walk in each (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other games and walks")
     given = parser.parse_args()
-    kinds: tuple[Kind, ...] = get_args(Kind)
+    kinds = get_args(Kind)
     made = (generate(kinds[index % len(kinds)], seed=given.seed, index=index) for index in range(given.games))
     games = list(games_in(given.data) if given.data else made)
     workers = Workers()

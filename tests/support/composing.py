@@ -5,18 +5,17 @@ needs three trials for a 3, and gets nowhere when a reflection does not reach it
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
 
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 
 TASK = "Guess the number."
 LESSON = "What you wrote down after earlier trials"
-THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
+THREAD = {"configurable": {"thread_id": "1"}}
 SOLVED = {"status": "solved", "trials": 3, "best": 3, "score": 1.0, "fault": ""}
 
 Told = Callable[[str], None]
@@ -28,9 +27,9 @@ def look_up(number: int) -> str:
     return f"{number} is a number."
 
 
-def call(name: str, **args: Any) -> AIMessage:
+def call(name, **args):
     """A message that calls one tool."""
-    calls: Any = [{"name": name, "args": args, "id": f"call-{name}", "type": "tool_call"}]
+    calls = [{"name": name, "args": args, "id": f"call-{name}", "type": "tool_call"}]
     return AIMessage(
         "", tool_calls=calls, usage_metadata={"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
     )
@@ -44,42 +43,42 @@ class Guessing:
         tool: What stands in for the agent's tool.
     """
 
-    def __init__(self, tell: Told = lambda name: None, tool: BaseTool = look_up) -> None:
+    def __init__(self, tell=lambda name: None, tool=look_up):
         self.tell = tell
         self.tool = tool
         self.guesses = ScriptedChatModel(replies=self._guess)
         self.reflects = ScriptedChatModel(replies=self._reflect)
 
-    def agent(self, **options: Any) -> Any:
+    def agent(self, **options):
         """The agent by itself."""
         return create_agent(self.guesses, [self.tool], **options)
 
-    def graph(self, agent: Any = None, **options: Any) -> Any:
+    def graph(self, agent=None, **options):
         """The agent in a Reflexion graph."""
         return create_reflexion(
             self.reflects, actor=agent or self.agent(), evaluator=options.pop("evaluator", self.is_three), **options
         )
 
-    def is_three(self, task: str, result: str) -> bool:
+    def is_three(self, task, result):
         """The verifier."""
         self.tell("verify")
         assert TASK in task
         return result == "It is 3."
 
-    def _guess(self, messages: list[BaseMessage]) -> AIMessage:
+    def _guess(self, messages):
         self.tell("guess")
         text = "\n".join(message.text for message in messages)
         number = int(text.rpartition("It was not ")[2][:1]) + 1 if LESSON in text else 1
         return AIMessage(f"It is {number}.") if messages[-1].type == "tool" else call("look_up", number=number)
 
-    def _reflect(self, messages: list[BaseMessage]) -> str:
+    def _reflect(self, messages):
         self.tell("reflect")
         return f"It was not {messages[-1].text.rpartition('It is ')[2][:1]}."
 
-    def caller(self, name: str, **args: Any) -> ScriptedChatModel:
+    def caller(self, name, **args):
         """A model that calls a tool of this name for the task, and passes on what it hears then."""
 
-        def reply(messages: list[BaseMessage]) -> AIMessage:
+        def reply(messages):
             self.tell("caller")
             if messages[-1].type == "human":
                 return call(name, **args)
@@ -88,7 +87,7 @@ class Guessing:
 
         return ScriptedChatModel(replies=reply)
 
-    def expect_lessons(self) -> None:
+    def expect_lessons(self):
         """What the reflections said reached the agent, each trial began anew, and nobody was asked too often."""
         begun = [prompt for prompt in self.guesses.prompts if prompt[-1].type == "human"]
         told = [" ".join(message.text for message in prompt if LESSON in message.text) for prompt in begun]

@@ -79,7 +79,7 @@ def forgetful():
 
 def confused(task_in):
     """Return the demo model with other tasks' reflections in its prompts, and the list of those."""
-    known: dict[str, str] = {}
+    known = {}
     swapped = []
 
     def swap(messages):

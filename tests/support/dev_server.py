@@ -4,18 +4,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
 
 
 @contextmanager
-def serve(
-    config: Path, log: Path, environment: Mapping[str, str], *options: str, python: str | Path = sys.executable
-) -> Iterator[str]:
+def serve(config, log, environment, *options, python=sys.executable):
     """Serve the graphs of a langgraph.json until the end; yields the address. Runs in the folder of its log."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]

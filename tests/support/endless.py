@@ -34,7 +34,7 @@ AROUND = [
 ]
 
 
-def endless(unit: str, head: str = "", tail: str = "", length: int = 1_000_000) -> str:
+def endless(unit, head="", tail="", length=1_000_000):
     """A reply that runs on."""
     return head + unit * (length // len(unit)) + tail
 

@@ -3,15 +3,12 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 
-from langgraph_reflexion import Environment, create_reflexion
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.experiments.runner import Summary, run_setup
+from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.models.options import ModelOptions
@@ -41,12 +38,12 @@ class RefusedError(Exception):
 class Slow(ScriptedChatModel):
     """Waits for a time that depends on the prompt, so that tasks overtake each other."""
 
-    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+    async def _agenerate(self, messages, *args, **kwargs):
         await asyncio.sleep(len(messages[-1].text) * 7 % 5 / 500)
         return self._generate(messages, **kwargs)
 
 
-def count_up(messages: list[BaseMessage]) -> AIMessage:
+def count_up(messages):
     """Say 1 first, and then what the last reflection advises."""
     *_, after = messages[-1].text.rpartition("I will say ")
     number = int(after[0]) if "I will say " in messages[-1].text else 1
@@ -60,28 +57,28 @@ def count_up(messages: list[BaseMessage]) -> AIMessage:
 
 class Watch(Observer):
     def __init__(self) -> None:
-        self.seen: list[tuple[str, int]] = []
+        self.seen = []
 
-    def on_trial(self, row: TrialRow, finished: bool) -> None:
+    def on_trial(self, row, finished):
         self.seen.append((row["task_id"], row["trial"]))
 
 
 def drive_all(
-    folder: Path,
-    replies: Any = count_up,
+    folder,
+    replies=count_up,
     *,
-    numbers: Sequence[int] = (1, 2, 3, 4),
-    environment: Environment | None = None,
-    strategy: str = "reflexion",
-    max_trials: int = 5,
-    concurrency: int = 8,
-    in_step: bool = False,
-    observer: Any = None,
-    model_class: type[ScriptedChatModel] = Slow,
-    evaluator: Any = None,
-    heuristic: Any = None,
-    **more: Any,
-) -> tuple[Summary, ScriptedChatModel]:
+    numbers=(1, 2, 3, 4),
+    environment=None,
+    strategy="reflexion",
+    max_trials=5,
+    concurrency=8,
+    in_step=False,
+    observer=None,
+    model_class=Slow,
+    evaluator=None,
+    heuristic=None,
+    **more,
+):
     """Run a scripted model, or resume the run that the folder holds."""
     environment = environment or Guessing(numbers=numbers)
     model = model_class(replies=replies)
@@ -110,9 +107,9 @@ def drive_all(
         return asyncio.run(run_setup(settings, setup, folder, observer)), model
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
+def rows(folder):
     return [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
 
 
-def timeless(folder: Path) -> list[Any]:
+def timeless(folder):
     return [{**row, "seconds": 0} for row in rows(folder)]

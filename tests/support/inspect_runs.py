@@ -3,11 +3,10 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
 
 from inspect_ai import Task, eval_async
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes
 from langchain.agents import create_agent
 
@@ -19,23 +18,22 @@ from langgraph_reflexion.adapters.inspect import (
     solved,
     solved_by_trial,
 )
-from langgraph_reflexion.envs.base import Environment, Review
-from langgraph_reflexion.envs.base import Task as OurTask
+from langgraph_reflexion.envs.base import Review
 from tests.support.toys import Counter, count_to
 
 
 class Doubtful(Counter):
     """Counters, the first of which nobody can judge."""
 
-    def review(self, task: OurTask, trial: Any) -> Review:
+    def review(self, task, trial):
         return Review(gradable=task["id"] != "c3")
 
 
-def says(*replies: Any) -> Model:
+def says(*replies):
     """A model that says this, the last of it again and again."""
     left = list(replies)
 
-    def answer(*_: Any) -> ModelOutput:
+    def answer(*_):
         reply = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(reply, Exception):
             raise reply
@@ -48,9 +46,7 @@ def says(*replies: Any) -> Model:
     return get_model("mockllm/model", custom_outputs=answer, memoize=False)
 
 
-def counting(
-    name: str, model: Model, goals: tuple[int, ...] = (3,), environment: Environment | None = None, **settings: Any
-) -> Task:
+def counting(name, model, goals=(3,), environment=None, **settings):
     """A task of counters, in two trials of two actions at most, unless the settings say otherwise."""
     limits = {key: settings.pop(key) for key in ("token_limit", "message_limit", "model_roles") if key in settings}
     settings = {"max_trials": 2, "heuristic": lambda steps: "enough" if len(steps) > 1 else None, **settings}
@@ -65,7 +61,7 @@ def counting(
     )
 
 
-def own_agent(model: Model) -> Task:
+def own_agent(model):
     """A LangChain agent that is judged by a function."""
     agent = create_agent(InspectChatModel(), [])
     solver = reflexion_agent(actor=agent, evaluator=lambda task, result: result == "forty-two", max_trials=2)
@@ -73,7 +69,7 @@ def own_agent(model: Model) -> Task:
     return Task(name="own_agent", dataset=samples, solver=solver, scorer=includes(), model=model)
 
 
-async def main(folder: Path) -> None:
+async def main(folder):
     """Run them all."""
     tool_call = ModelOutput.for_tool_call("mock", "add", {"amount": 3})
     tasks = [

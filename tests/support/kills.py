@@ -10,15 +10,12 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from subprocess import Popen
-from typing import Any
 
 from langgraph_reflexion.experiments.record import TRIALS, holds_run, read_run
-from langgraph_reflexion.experiments.rows import Key, key_of
-from langgraph_reflexion.testing import ModelRequest, ModelServer
+from langgraph_reflexion.experiments.rows import key_of
+from langgraph_reflexion.testing import ModelServer
 from tests.support.cli import KEY, start
 
 SECONDS, CONCURRENCY = 240.0, 4
@@ -35,23 +32,21 @@ class Kills:
         reference: The same run, which nobody kills; the same for all runs to kill.
     """
 
-    def __init__(
-        self, folder: Path, *more: str, reference: "Kills | None" = None, environment: Mapping[str, str] = {}
-    ) -> None:
+    def __init__(self, folder, *more, reference=None, environment=None):
         self.folder, self.more, self.environment = folder / "run", more, environment
         self.whole = reference or self
         self.random = random.Random(0)
         self.server = ModelServer(faults=lambda _: time.sleep(random.uniform(0.01, 0.03)))
 
-    def kill_drivers(self, kills: int) -> None:
+    def kill_drivers(self, kills):
         """Kill the run's process and start it again, N times; a resumed run is right at every kill."""
         self.run([self._kill_driver] * kills)
 
-    def kill_worker_and_drivers(self, kills: int) -> None:
+    def kill_worker_and_drivers(self, kills):
         """Kill one of the two workers of a run, and then the run's process, N times."""
         self.run([self._kill_worker, *[self._kill_driver] * kills])
 
-    def run(self, kills: Sequence[Callable[..., Popen[str]]] = ()) -> None:
+    def run(self, kills=()):
         """Run to the end, with these kills, and compare with the reference."""
         self.folder.mkdir()
         with self.server:
@@ -70,7 +65,7 @@ class Kills:
         assert set(asked) == set(expected)
         assert asked.total() - len(asked) <= len(kills) * CONCURRENCY
 
-    def _kill_driver(self, process: Popen[str], wait: Callable[[], None]) -> Popen[str]:
+    def _kill_driver(self, process, wait):
         if self.random.random() < 0.9:
             wait()
         else:
@@ -90,40 +85,40 @@ class Kills:
         at = self.more.index("--database") if "--database" in self.more else len(self.more)
         return self._live("resume", ".", *self.more[at : at + 2])
 
-    def _kill_worker(self, process: Popen[str], wait: Callable[[], None]) -> Popen[str]:
+    def _kill_worker(self, process, wait):
         wait()
         while not (found := workers_in(self.folder)):
             time.sleep(0.005)
         os.kill(self.random.choice(found), signal.SIGKILL)
         return process
 
-    def _wait(self, process: Popen[str], requests: int) -> None:
+    def _wait(self, process, requests):
         deadline = time.monotonic() + SECONDS
         while len(self.server.requests) < requests:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.005)
 
-    def _start(self) -> Popen[str]:
+    def _start(self):
         options = ["--option", "engine=native", "--limit", "8", "--max-trials", "2", "--strategy", "reflexion"]
         model = ["--model", "openai:demo", "--base-url", self.server.url, "--concurrency", str(CONCURRENCY)]
         return self._live("run", "alfworld", *options, *self.more, *model, "--out", ".")
 
-    def _live(self, *arguments: str) -> Popen[str]:
+    def _live(self, *arguments):
         return start(self.folder, *arguments, key=KEY, environment=self.environment)
 
 
-def recorded(folder: Path) -> dict[Key, dict[str, Any]]:
+def recorded(folder):
     """Return the rows of a run by task and trial, without times."""
     run = read_run(folder)
     return {key_of(row): {**row, "seconds": 0} for task in run.tasks for row in run.whole_trials(task)}
 
 
-def _asked(request: ModelRequest) -> tuple[int, str]:
+def _asked(request):
     return request.body["seed"], json.dumps(request.body["messages"])
 
 
-def workers_in(home: Path) -> list[int]:
+def workers_in(home):
     """Return the process ids of the workers of the run that was started in this folder."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):

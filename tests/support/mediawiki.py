@@ -9,11 +9,9 @@ with MediaWikiServer({"Elm": "The elm is a tree."}, redirects={"Elms": "Elm"}) a
 import gzip
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, Call, FaultyServer
+from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, FaultyServer
 
 MEDIAWIKI_FAULTS = {
     "403": "any status, with a text that is not JSON; 429 and 503 with the header Retry-After",
@@ -48,15 +46,7 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
         requests: The parameters of the requests so far, and their `User-Agent`.
     """
 
-    def __init__(
-        self,
-        pages: Mapping[str, str],
-        *,
-        redirects: Mapping[str, str] | None = None,
-        disambiguations: Mapping[str, Sequence[str]] | None = None,
-        faults: Iterable[str | None] = (),
-        retry_after: str = "30",
-    ) -> None:
+    def __init__(self, pages, *, redirects=None, disambiguations=None, faults=(), retry_after="30"):
         super().__init__(faults)
         self.pages = dict(pages)
         self.redirects = dict(redirects or {})
@@ -64,28 +54,28 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
         self.retry_after = retry_after
 
     @property
-    def api(self) -> str:
+    def api(self):
         """The address of the API."""
         return f"{self.url}/w/api.php"
 
-    def answer(self, asked: Mapping[str, str]) -> dict[str, Any]:
+    def answer(self, asked):
         """Return the API's answer to a query."""
         if asked.get("list") == "search":
             return {"batchcomplete": "", "query": {"search": self._search(asked)}}
         return {"batchcomplete": "", "query": self._query(asked)}
 
-    def _search(self, asked: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _search(self, asked):
         words = set(re.findall(r"\w+", asked["srsearch"].lower()))
 
-        def rank(title: str) -> tuple[int, int]:
+        def rank(title):
             text = self.pages.get(title, "")
-            return tuple(-len(words & set(re.findall(r"\w+", each.lower()))) for each in (title, text))  # type: ignore[return-value]
+            return tuple(-len(words & set(re.findall(r"\w+", each.lower()))) for each in (title, text))
 
         found = sorted((t for t in [*self.pages, *self.disambiguations] if any(rank(t))), key=rank)
         return [{"ns": 0, "title": title, "pageid": self._id(title)} for title in found[: int(asked["srlimit"])]]
 
-    def _query(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        query: dict[str, Any] = {}
+    def _query(self, asked):
+        query = {}
         if "pageids" in asked:
             every = [*self.pages, *self.disambiguations]
             title = next((each for each in every if str(self._id(each)) == asked["pageids"]), "")
@@ -94,7 +84,7 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
         if re.match(r"[a-z]{2}:", title):
             return {"interwiki": [{"title": title, "iw": title[:2]}]}
         if "redirects" in asked and title in self.redirects:
-            steps: list[dict[str, str]] = []
+            steps = []
             # At most once for each redirect, since they may form a circle.
             while title in self.redirects and len(steps) < len(self.redirects):
                 steps.append({"from": title, "to": self.redirects[title]})
@@ -102,21 +92,21 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
             query["redirects"] = steps
         return query | {"pages": self._page(title, asked)}
 
-    def _normalized(self, title: str, query: dict[str, Any]) -> str:
+    def _normalized(self, title, query):
         proper = " ".join(title.replace("_", " ").split())
         proper = proper if re.match(r"[a-z]{2}:", proper) else proper[:1].upper() + proper[1:]
         if proper != title:
             query["normalized"] = [{"from": title, "to": proper}]
         return proper
 
-    def _page(self, title: str, asked: Mapping[str, str]) -> dict[str, Any]:
+    def _page(self, title, asked):
         if not title or _ILLEGAL.search(title):
             return {"-1": {"title": title, "invalidreason": "It holds an illegal character.", "invalid": ""}}
         if title.startswith("Special:"):
             return {"-1": {"ns": -1, "title": title, "special": "", "fullurl": f"{self.api}?title={title}"}}
         if title not in self.pages and title not in self.disambiguations:
             return {"-1": {"ns": 0, "title": title, "missing": ""}}
-        page: dict[str, Any] = {"pageid": self._id(title), "ns": 0, "title": title}
+        page = {"pageid": self._id(title), "ns": 0, "title": title}
         props = asked.get("prop", "").split("|")
         if "info" in props:
             page["fullurl"] = f"{self.api}?title={title}"
@@ -130,10 +120,10 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
             page["revisions"] = [{"revid": 2, "parentid": 1, "*": f"<ul>{items}</ul>"}]
         return {str(page["pageid"]): page}
 
-    def _id(self, title: str) -> int:
+    def _id(self, title):
         return [*self.pages, *self.disambiguations].index(title) + 1
 
-    def _answer(self, call: Call) -> Answer:
+    def _answer(self, call):
         asked = dict(parse_qsl(urlsplit(call.path).query, keep_blank_values=True))
         fault = self._record(asked | {"User-Agent": call.headers.get("user-agent", "")})
         if fault is None:
@@ -152,5 +142,5 @@ class MediaWikiServer(FaultyServer[dict[str, str]]):
         return Answer(b"Please respect the policy.", int(fault), headers, kind=HTML)
 
 
-def _json(data: dict[str, Any]) -> Answer:
+def _json(data):
     return Answer(json.dumps(data).encode())

@@ -5,13 +5,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 
-def binaries() -> Path | None:
+def binaries():
     """Return the folder of the server's programs (Debian's package `postgresql`), or None."""
     if found := shutil.which("initdb"):
         return Path(found).parent
@@ -23,7 +22,7 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def postgres_server(password: str | None = None) -> Iterator[str]:
+def postgres_server(password=None):
     """Start a server on loopback and yield its address (`postgresql://...`).
 
     Args:
@@ -37,7 +36,7 @@ def postgres_server(password: str | None = None) -> Iterator[str]:
         raise FileNotFoundError("there is no Postgres server here (Debian's package postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="reflexion-postgres-"))
     # It refuses to run as root.
-    prefix: list[str] = []
+    prefix = []
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
         prefix = ["runuser", "-u", "postgres", "--"]
@@ -46,7 +45,7 @@ def postgres_server(password: str | None = None) -> Iterator[str]:
         port = probe.getsockname()[1]
     data = str(folder / "data")
 
-    def run(*command: str) -> None:
+    def run(*command):
         subprocess.run([*prefix, *command], check=True, stdout=subprocess.DEVNULL, cwd=folder)
 
     try:

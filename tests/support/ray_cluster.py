@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +16,7 @@ START_SECONDS = 120.0
 
 
 @contextmanager
-def ray_cluster(workers: int, environment: dict[str, str] | None = None) -> Iterator[tuple[str, dict[str, str]]]:
+def ray_cluster(workers, environment=None):
     """Start a cluster on loopback, without its dashboard.
 
     Args:

@@ -1,11 +1,8 @@
 """Run folders with invented rows, for tests of reports."""
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-from langgraph_reflexion.experiments.rows import TrialRow, key_of
+from langgraph_reflexion.experiments.rows import key_of
 
 SETTINGS = {
     "environment": "alfworld",
@@ -22,10 +19,10 @@ SETTINGS = {
 }
 
 
-def row(task: str, trial: int, success: bool | None, verdict: bool | None = None, **changes: Any) -> TrialRow:
+def row(task, trial, success, verdict=None, **changes):
     """Return a row; its verdict is the truth by default."""
     verdict = success if verdict is None else verdict
-    made: dict[str, Any] = {
+    made = {
         "task_id": task,
         "trial": trial,
         "success": success,
@@ -43,10 +40,10 @@ def row(task: str, trial: int, success: bool | None, verdict: bool | None = None
         "fault": "",
         "seconds": 0.1,
     }
-    return made | changes  # type: ignore[return-value]
+    return made | changes
 
 
-def steps(task: str, trial: int, *done: tuple[str, str, str], observation: str = "A room.") -> dict[str, Any]:
+def steps(task, trial, *done, observation="A room."):
     """Return the part of a row with steps of thought, action and observation."""
     return {
         "task_id": task,
@@ -65,16 +62,7 @@ def steps(task: str, trial: int, *done: tuple[str, str, str], observation: str =
     }
 
 
-def folder(
-    path: Path,
-    rows: Sequence[TrialRow],
-    tasks: Sequence[str],
-    *,
-    trajectories: Sequence[dict[str, Any]] = (),
-    versions: dict[str, str | None] | None = None,
-    goals: dict[str, str] | None = None,
-    **settings: Any,
-) -> Path:
+def folder(path, rows, tasks, *, trajectories=(), versions=None, goals=None, **settings):
     """Write a run folder."""
     path.mkdir(parents=True)
     info = {"settings": SETTINGS | settings, "tasks": tasks, "goals": goals or {}}

@@ -2,7 +2,6 @@
 
 import shutil
 import tomllib
-from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,13 +17,13 @@ TABLE = ROOT / "tests" / "tools.txt"
 
 
 @cache
-def commands() -> dict[str, list[str]]:
+def commands():
     """Read the commands of each tool."""
     rows = [line.split("|") for line in TABLE.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return {tool.strip(): names.split() for tool, names, _ in rows}
 
 
-def lacking(tool: str) -> str:
+def lacking(tool):
     """Return why a tool cannot be used here; nothing where it can."""
     first = commands()[tool][0]
     if tool == "bubblewrap":
@@ -34,7 +33,7 @@ def lacking(tool: str) -> str:
     return "" if found else f"{first}: not found on PATH"
 
 
-def need(*tools: str) -> None:
+def need(*tools):
     """Skip the running test where one of these tools cannot be used; `sandbox` is bubblewrap, or else Landlock."""
     for tool in tools:
         if tool == "sandbox":
@@ -45,7 +44,7 @@ def need(*tools: str) -> None:
             pytest.skip(f"needs {tool}: {why}")
 
 
-def need_extra(name: str) -> None:
+def need_extra(name):
     """Skip the running test where a package of this extra is not installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for requirement in map(Requirement, project["optional-dependencies"][name]):
@@ -55,7 +54,7 @@ def need_extra(name: str) -> None:
             pytest.skip(f"needs {requirement.name}: pip install '.[{name}]'")
 
 
-def need_programs(programs: Iterable[str]) -> None:
+def need_programs(programs):
     """Skip the running test where one of these programs is not installed."""
     for program in programs:
         if shutil.which(program) is None:

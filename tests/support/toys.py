@@ -1,17 +1,16 @@
 """Small environments to test with: one that is rebuilt by replay, and one with snapshots."""
 
 import time
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.base import Action, Environment, Episode, FinishedTrial, StepResult, Task, action
 from langgraph_reflexion.testing import ScriptedChatModel
 
-THREAD: Any = {"configurable": {"thread_id": "1"}}
+THREAD = {"configurable": {"thread_id": "1"}}
 
 
 class CounterEpisode(Episode):
@@ -44,14 +43,14 @@ class CounterEpisode(Episode):
         """Make the environment itself fail."""
         raise OSError("the counter fell off the wall")
 
-    def _now(self, count: int) -> StepResult:
+    def _now(self, count):
         if self.left <= 0 or self.count == self.goal:
             return StepResult("It is over.", terminated=self.count == self.goal, truncated=self.left <= 0)
         self.count, self.left = count, self.left - 1
         done = self.count == self.goal
         return StepResult(f"The counter stands at {self.count}.", float(done), done, self.left <= 0 and not done)
 
-    def close(self) -> None:
+    def close(self):
         self.closed += 1
 
 
@@ -65,14 +64,14 @@ class Counter(Environment):
 
     def __init__(self, limit: int = 20) -> None:
         self.limit = limit
-        self.started: list[CounterEpisode] = []
+        self.started = []
 
-    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+    def tasks(self, split=None, limit=None):
         first = 3 if self.choose_split(split) == "easy" else 1000
         goals = list(range(first, first + 5))[:limit]
         return [count_to(goal) for goal in goals]
 
-    def start(self, task: Task) -> CounterEpisode:
+    def start(self, task):
         episode = CounterEpisode(task["data"]["goal"], self.limit)
         self.started.append(episode)
         return episode
@@ -84,7 +83,7 @@ class SlowCounter(Counter):
     blocking = True
     seconds = 0.3
 
-    def start(self, task: Task) -> CounterEpisode:
+    def start(self, task):
         time.sleep(self.seconds)
         return super().start(task)
 
@@ -111,7 +110,7 @@ class NotebookEpisode(Episode):
         """Show all lines."""
         return " / ".join(self.lines)
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self):
         return {"lines": list(self.lines), "number": self.number}
 
 
@@ -122,18 +121,18 @@ class Notebook(Environment):
     splits = ("all",)
     episode = NotebookEpisode
 
-    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+    def tasks(self, split=None, limit=None):
         self.choose_split(split)
         return [Task(id="notebook", instruction="Write something.")][:limit]
 
-    def start(self, task: Task) -> NotebookEpisode:
+    def start(self, task):
         return NotebookEpisode([])
 
-    def restore(self, task: Task, snapshot: dict[str, Any]) -> NotebookEpisode:
+    def restore(self, task, snapshot):
         return NotebookEpisode(list(snapshot["lines"]), snapshot["number"])
 
 
-def add(amount: Any) -> Action:
+def add(amount):
     """An action of the counter's."""
     return Action(name="add", args={"amount": amount}, text=f"add {amount}")
 
@@ -164,55 +163,53 @@ class Parrot(Environment):
         self.rewards = rewards
         self.prepared = 0
 
-    def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
+    def tasks(self, split=None, limit=None):
         self.choose_split(split)
         return [Task(id="polly", instruction="Say the right word.", data={"rewards": self.rewards})][:limit]
 
-    def start(self, task: Task) -> ParrotEpisode:
+    def start(self, task):
         return ParrotEpisode((task.get("data") or {})["rewards"])
 
-    def prepare(self, task: Task) -> dict[str, Any]:
+    def prepare(self, task):
         self.prepared += 1
         return {"cage": [1, 2], "by": "environment"}
 
 
-def count_to(goal: int) -> Task:
+def count_to(goal):
     """A task of the counter's."""
     return Task(id=f"c{goal}", instruction=f"Count to {goal}.", data={"goal": goal})
 
 
-INPUT: Any = {"task": count_to(3)}
+INPUT = {"task": count_to(3)}
 
 
-def compiled(
-    replies: Any, environment: Environment | None = None, saver: Any = None, store: Any = None, **options: Any
-) -> Any:
+def compiled(replies, environment=None, saver=None, store=None, **options):
     """A graph, by default with the counter, and its model: the one given, or one with these replies."""
     model = replies if isinstance(replies, BaseChatModel) else ScriptedChatModel(replies=replies)
     graph = create_reflexion(model, environment or Counter(), **options)
     return graph.compile(checkpointer=saver, store=store), model
 
 
-def play(replies: Any, environment: Environment | None = None, task: Task | None = None, **options: Any) -> Any:
+def play(replies, environment=None, task=None, **options):
     """The final state of a task, by default the environment's first one, and the model that played it."""
     environment = environment or Counter()
     graph, model = compiled(replies, environment, **options)
     return graph.invoke({"task": task or environment.tasks()[0]}), model
 
 
-def asks_for(messages: list[BaseMessage]) -> str:
+def asks_for(messages):
     """What a prompt asks the model for: `act`, `reflect` or `judge`."""
     if messages[1].text.endswith("Reflection:"):
         return "reflect"
     return "judge" if "Verdict: yes" in messages[0].text else "act"
 
 
-def text_of(messages: list[BaseMessage]) -> str:
+def text_of(messages):
     """A whole prompt as text."""
     return "\n".join(message.text for message in messages)
 
 
-def counting_badly(messages: list[BaseMessage]) -> AIMessage:
+def counting_badly(messages):
     """Plays the counter to 3 under `reflexion`: fails twice, for as long as the memory holds fewer than two lessons.
 
     12 acts, 2 reflections.
@@ -236,14 +233,14 @@ class Timeless:
     def __init__(self, state: Any) -> None:
         self.state = state
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other):
         return self._plain(self.state) == self._plain(other.state if isinstance(other, Timeless) else other)
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return repr(self._plain(self.state))
 
     @staticmethod
-    def _plain(state: Any) -> Any:
+    def _plain(state):
         return {
             **state,
             "seconds": 0,
@@ -252,18 +249,18 @@ class Timeless:
         }
 
 
-def finished(*actions: Any, number: int = 1) -> FinishedTrial:
+def finished(*actions, number=1):
     """A trial that came to its own end."""
     trial = {"number": number, "actions": list(actions), "snapshot": None, "verdict": None, "reflection": None}
     return cast(FinishedTrial, trial | {"stop_reason": "terminated", "feedback": "", "observation": ""})
 
 
-def measured(environment: Environment, task: Task, actions: Sequence[Action]) -> dict[str, float]:
+def measured(environment, task, actions):
     """What an environment measures of a trial in which this was done."""
     return environment.review(task, finished(*actions)).measures
 
 
-def with_action(act: Any) -> Environment:
+def with_action(act):
     """An environment with this one action."""
 
     class OneEpisode(Episode):
@@ -274,7 +271,7 @@ def with_action(act: Any) -> Environment:
         name = "one"
         episode = OneEpisode
 
-        def start(self, task: Task) -> OneEpisode:
+        def start(self, task):
             return OneEpisode()
 
     return One()

@@ -2,23 +2,15 @@
 
 import json
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from langgraph_reflexion.replication.logs import Original, digest, originals
+from langgraph_reflexion.replication.logs import digest, originals
 
 HEADER = "You have attempted to answer this before and failed. These reflections help."
 FINISHED = {True: "Answer is CORRECT", False: "Answer is INCORRECT"}
 
 
-def trial(
-    number: int,
-    summary: Sequence[int],
-    right: Sequence[str] = (),
-    wrong: Sequence[str] = (),
-    halted: Sequence[str] | None = None,
-) -> str:
+def trial(number, summary, right=(), wrong=(), halted=None):
     """Return a trial of a HotPotQA log."""
     counts = dict(zip(("Correct", "Incorrect", "Halted"), summary, strict=False))
     lines = f"\n{'#' * 40}\nBEGIN TRIAL {number}\n"
@@ -30,13 +22,7 @@ def trial(
     return lines + "\n"
 
 
-def react(
-    about: tuple[str, str],
-    answer: str | None = None,
-    lessons: Sequence[str] = (),
-    steps: int = 2,
-    told: str = "Aldmoor is a town on the Tavel.\nQuestion: not this one.",
-) -> str:
+def react(about, answer=None, lessons=(), steps=2, told="Aldmoor is a town on the Tavel.\nQuestion: not this one."):
     """Return a question with ReAct's steps."""
     question, key = about
     memory = HEADER + "\nReflections:" + "".join(f"\n- {lesson}" for lesson in lessons) if lessons else ""
@@ -49,13 +35,7 @@ def react(
     return "\n".join([*lines, f"Correct answer: {key}", "", ""])
 
 
-def cot(
-    about: tuple[str, str],
-    answer: str,
-    behind: str | None = None,
-    before: str = "Context: \n",
-    thought: str = "I think.",
-) -> str:
+def cot(about, answer, behind=None, before="Context: \n", thought="I think."):
     """Return a question with CoT's step."""
     question, key = about
     lines = [f"{before}Question: {question}", f"Thought: {thought}", f"Action: Finish[{answer}]"]
@@ -64,14 +44,14 @@ def cot(
     return "\n".join([*lines, f"Correct answer: {key}", "", ""])
 
 
-def solved_in(curve: Sequence[int], tasks: int) -> list[int | None]:
+def solved_in(curve, tasks):
     """Return, for each task, the trial in which the curve solves it; None if it does not."""
     steps = [now - before for before, now in zip([0, *curve], curve, strict=False)]
     trials = [number for number, step in enumerate(steps, 1) for _ in range(step)]
     return [*trials, *[None] * (tasks - len(trials))]
 
 
-def write_env_results(folder: Path, curve: Sequence[int], tasks: int, *, reflects: bool = True) -> Path:
+def write_env_results(folder, curve, tasks, *, reflects=True):
     """Write a log of ALFWorld or WebShop: a JSON file for each trial of all tasks."""
     folder.mkdir(parents=True, exist_ok=True)
     ends = solved_in(curve, tasks)
@@ -87,9 +67,7 @@ def write_env_results(folder: Path, curve: Sequence[int], tasks: int, *, reflect
     return folder
 
 
-def write_hotpotqa(
-    path: Path, curve: Sequence[int], *, agent: str = "react", reflects: bool = False, first: int = 1
-) -> Path:
+def write_hotpotqa(path, curve, *, agent="react", reflects=False, first=1):
     """Write a text log of 100 questions; solved ones are listed again in every later trial."""
     ends = solved_in(curve, 100)
     text = ""
@@ -114,27 +92,27 @@ def write_hotpotqa(
     return path
 
 
-def problem(name: str, solved: bool, reflections: int | None = None, **fields: Any) -> dict[str, Any]:
+def problem(name, solved, reflections=None, **fields):
     """Return a row of a programming log."""
-    row: dict[str, Any] = {"prompt": "def add(a, b):", "solution": "    return a + b", "is_solved": solved}
+    row = {"prompt": "def add(a, b):", "solution": "    return a + b", "is_solved": solved}
     if reflections is not None:
         row["reflections"] = [f"Lesson {each}." for each in range(reflections)]
     return {"task_id" if "/" in name else "name": name} | row | fields
 
 
-def write_problems(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+def write_problems(path, rows):
     """Write a programming log."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def simple(name: str, solved: int, total: int, reflections: int | None = None) -> list[dict[str, Any]]:
+def simple(name, solved, total, reflections=None):
     """Return rows without self-written tests; `{}` in the name is the problem's number."""
     return [problem(name.format(each), each < solved, reflections) for each in range(total)]
 
 
-def with_tests(name: str, passed: tuple[int, int], failed: tuple[int, int], most: int) -> list[dict[str, Any]]:
+def with_tests(name, passed, failed, most):
     """Return rows with self-written tests: (right, all) of those that passed them, and of those that never did."""
     rows = [(each < passed[0], min(each % most, most - 1)) for each in range(passed[1])]
     rows += [(each < failed[0], most) for each in range(failed[1])]
@@ -145,7 +123,7 @@ HUMANEVAL, MBPP = "HumanEval/{}", "mbpp_{}_sum"
 LOGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def write_clone(clone: Path) -> Path:
+def write_clone(clone):
     """Write a clone with logs at the original's paths, and with their counts."""
     for kind, folders in LOGS.items():
         for folder, logs in folders.items():
@@ -163,6 +141,6 @@ def write_clone(clone: Path) -> Path:
     return clone
 
 
-def known(clone: Path) -> dict[str, Original]:
+def known(clone):
     """Return what `originals.toml` lists, by the digests of an invented clone's logs at the same paths."""
     return {digest(clone / run["path"]): run for run in originals().values() if (clone / run["path"]).exists()}

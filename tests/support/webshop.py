@@ -33,7 +33,7 @@ PRODUCTS = [
 ]
 
 
-def write(folder: Path, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, size="_1000") -> Path:
+def write(folder, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, size="_1000"):
     """Write the official files into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"items_shuffle{size}.json").write_text(json.dumps(products), encoding="utf-8")

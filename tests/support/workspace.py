@@ -2,15 +2,12 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from langgraph_reflexion.envs.base import Action, StepResult, Task
+from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.envs.workspace.environment import Workspace
-from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from tests.support.tools import need
 
 CODE = "def double(n):\n    return n + 2\n"
@@ -19,9 +16,9 @@ FAILING = {"instruction": "Make the check pass.", "verify": ["PYTHONPATH=. pytho
 PYTEST = "env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"
 
 
-def state(folder: Path) -> dict[str, Any]:
+def state(folder):
     """All that a folder holds, byte for byte, with modes and times."""
-    held: dict[str, Any] = {}
+    held = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
         if path.is_symlink():
@@ -35,35 +32,35 @@ def state(folder: Path) -> dict[str, Any]:
 class Played:
     """A task with its environment, played from Python."""
 
-    def __init__(self, environment: Workspace) -> None:
+    def __init__(self, environment):
         self.environment = environment
         self.task = Task(**environment.tasks()[0])
         self.task["prepared"] = environment.prepare(self.task)
         self.episode = environment.start(self.task)
 
     @property
-    def root(self) -> Path:
+    def root(self):
         return self.episode._copy.root
 
-    def do(self, name: str, **args: Any) -> StepResult:
+    def do(self, name, **args):
         return self.episode.step(Action(name=name, args=args, text=""))
 
-    def say(self, text: str) -> StepResult:
+    def say(self, text):
         action = self.environment.parse(text)
         assert action is not None, text
         return self.episode.step(action)
 
-    def again(self, snapshot: dict[str, Any] | None = None) -> WorkspaceEpisode:
+    def again(self, snapshot=None):
         return self.environment.restore(self.task, snapshot or self.episode.snapshot())
 
-    def patch(self) -> str:
+    def patch(self):
         return self.environment.patch(self.task, self.episode.snapshot())
 
 
 Play = Callable[..., Played]
 
 
-def write_folder(folder: Path) -> Path:
+def write_folder(folder):
     """Write a small workspace whose check fails."""
     (folder / "tests").mkdir(parents=True)
     (folder / "code_.py").write_text(CODE)
@@ -72,13 +69,13 @@ def write_folder(folder: Path) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A small workspace whose check fails."""
     return write_folder(tmp_path / "original")
 
 
 @pytest.fixture
-def tested(folder: Path) -> Path:
+def tested(folder):
     """The same with a test for pytest."""
     (folder / "tests" / "check.py").unlink()
     (folder / "tests" / "test_code.py").write_text(
@@ -89,12 +86,12 @@ def tested(folder: Path) -> Path:
 
 
 @pytest.fixture
-def play(folder: Path, tmp_path: Path) -> Iterator[Play]:
+def play(folder, tmp_path):
     """Begins a trial in the workspace."""
     need("bubblewrap")
-    begun: list[Played] = []
+    begun = []
 
-    def begin(**more: Any) -> Played:
+    def begin(**more):
         played = Played(Workspace({**FAILING, "path": folder, **more}, store=tmp_path / "store"))
         begun.append(played)
         return played

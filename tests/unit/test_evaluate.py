@@ -1,5 +1,4 @@
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -22,22 +21,22 @@ CALLED = {**NO_USAGE, "llm_calls": 1}
 class Finalized(CounterEpisode):
     """Its last word leaves the reward as it was."""
 
-    def finalize(self) -> StepResult:
+    def finalize(self):
         return StepResult("All is \udcff counted.")
 
 
 class Finalizing(Counter):
     episode = Finalized
 
-    def start(self, task: Any) -> Any:
+    def start(self, task):
         return Finalized(task["data"]["goal"], 10)
 
 
 class Scored(Evaluator):
-    def __init__(self, score: float) -> None:
+    def __init__(self, score):
         self.score = score
 
-    async def evaluate(self, state: Any, config: Any) -> Score:
+    async def evaluate(self, state, config):
         charge(CALLED)
         return Score(self.score, "Not \udcff yet.")
 

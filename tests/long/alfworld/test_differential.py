@@ -3,11 +3,9 @@
 import os
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ from langgraph_reflexion.envs.alfworld.native import NativeEngine
 from langgraph_reflexion.envs.alfworld.releases import HELP, Release, release_of
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, installed_texts, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
-from tests.support.alfworld import Case, before_0_4, play, read_cases
+from tests.support.alfworld import before_0_4, play, read_cases
 from tests.support.compare_engines import compare
 
 needs_engine = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
@@ -31,15 +29,15 @@ CASES = read_cases("tests/unit/alfworld/cases")
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
+def workers():
     workers = Workers()
     yield workers
     workers.close()
 
 
 @needs_engine
-def test_golden_cases_match_the_reference_engine(workers: Workers) -> None:
-    def differs(case: Case) -> str | None:
+def test_golden_cases_match_the_reference_engine(workers):
+    def differs(case):
         engine = TextWorldEngine(case.file(), workers)
         try:
             seen = tuple(play(engine, case.commands))
@@ -54,7 +52,7 @@ def test_golden_cases_match_the_reference_engine(workers: Workers) -> None:
 
 @needs_engine
 @pytest.mark.parametrize("release", ["wheel", "json_2.1.2", "json_2.1.1"])
-def test_every_release_is_recognised_and_plays_as_in_the_original(release: str, workers: Workers) -> None:
+def test_every_release_is_recognised_and_plays_as_in_the_original(release, workers):
     """The files of the other releases, made from the wheel's."""
     game = generate("clean", seed=2, index=0)
     (domain, grammar), is_ = installed_texts(), Release()
@@ -75,10 +73,10 @@ def test_every_release_is_recognised_and_plays_as_in_the_original(release: str, 
 
 
 @needs_official
-def test_official_unseen_split_is_the_benchmark(tmp_path: Path) -> None:
+def test_official_unseen_split_is_the_benchmark(tmp_path):
     with tarfile.open(ARCHIVE) as archive:
         # Python 3.11 before 3.11.4 has no filters.
-        filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        filters = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
         archive.extractall(tmp_path / "json_2.1.1", **filters)
     environment = ALFWorld(path=tmp_path)
     tasks = environment.tasks("valid_unseen")
@@ -98,7 +96,7 @@ def test_official_unseen_split_is_the_benchmark(tmp_path: Path) -> None:
 @needs_official
 @needs_engine
 @pytest.mark.parametrize(("release", "number"), [("json_2.1.1", 5), ("json_2.1.2", 12)])
-def test_both_engines_agree_on_official_games(release: str, number: int, workers: Workers) -> None:
+def test_both_engines_agree_on_official_games(release, number, workers):
     # Of 2.1.1 there are two more: one that cannot be solved, and one with a movable receptacle and other rules.
     games = list(games_in(OFFICIAL / release))
     assert len(games) == number

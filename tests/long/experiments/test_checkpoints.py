@@ -3,14 +3,13 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from langgraph_reflexion import EnvironmentFault, ModelFault, StepResult, Task, action
+from langgraph_reflexion import EnvironmentFault, ModelFault, StepResult, action
 from langgraph_reflexion.errors import ConfigurationError
 from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
 from tests.support.game import Guess
@@ -24,14 +23,14 @@ pytestmark = pytest.mark.needs("PostgreSQL")
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
+def database():
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     with postgres_server() as address:
         yield address
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     drive_all(folder, think_first, **SETTINGS)
     return timeless(folder)
@@ -53,7 +52,7 @@ for kind in ("latest", "history"):
 """
 
 
-def test_a_run_continues_on_a_machine_whose_clock_is_behind(database: str, whole: list[Any], tmp_path: Path) -> None:
+def test_a_run_continues_on_a_machine_whose_clock_is_behind(database, whole, tmp_path):
     environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     program = [sys.executable, "-c", AHEAD, "", database]
     begun = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -72,7 +71,7 @@ class Overtaken(Watch):
         super().__init__()
         self.folder, self.settings = folder, settings
 
-    def on_trial(self, *args: Any) -> None:
+    def on_trial(self, *args):
         if not self.seen:
             other = Thread(target=drive_all, args=(self.folder, think_first), kwargs=self.settings)
             other.start()
@@ -81,7 +80,7 @@ class Overtaken(Watch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_record_with_gaps_is_an_error(kind: str, database: str, whole: list[Any], tmp_path: Path) -> None:
+def test_a_record_with_gaps_is_an_error(kind, database, whole, tmp_path):
     folder, copy = tmp_path / "run", tmp_path / "copy"
     settings = SETTINGS | {"checkpoints": kind, "database": database}
     with pytest.raises(ModelFault):
@@ -113,7 +112,7 @@ class Binary(Guess):
 class BinaryGuessing(Guessing):
     episode = Binary
 
-    def start(self, task: Task) -> Guess:
+    def start(self, task):
         return Binary(task["data"]["number"])
 
 
@@ -122,10 +121,10 @@ class OverloadedError(Exception):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nuls_reach_no_database(kind: str, database: str, tmp_path: Path) -> None:
+def test_nuls_reach_no_database(kind, database, tmp_path):
     overloaded = [OverloadedError("the server sent \0")]
 
-    def reply(messages: Any) -> Any:
+    def reply(messages):
         message = think_first(messages)
         if message.text.startswith("Wrong") and overloaded:
             return overloaded.pop()

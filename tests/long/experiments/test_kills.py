@@ -5,7 +5,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -28,7 +27,7 @@ needs_postgres = pytest.mark.needs("PostgreSQL")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Kills:
+def whole(tmp_path_factory):
     """The run that nobody kills."""
     run = Kills(tmp_path_factory.mktemp("whole"))
     run.run()
@@ -36,7 +35,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Kills:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+def cluster():
     """A cluster of one machine: the options of a run on it, and its environment."""
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     secrets = {"PGPASSWORD": PASSWORD, "OPENAI_API_KEY": KEY}
@@ -45,22 +44,18 @@ def cluster() -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
 
 
 @pytest.mark.parametrize(("kills", "more"), [(2, ()), (1, ("--checkpoints", "history"))], ids=["latest", "history"])
-def test_killed_driver_loses_and_repeats_nothing(
-    tmp_path: Path, whole: Kills, kills: int, more: tuple[str, ...]
-) -> None:
+def test_killed_driver_loses_and_repeats_nothing(tmp_path, whole, kills, more):
     Kills(tmp_path, *more, reference=whole).kill_drivers(KILLS or kills)
 
 
 @needs_ray
-def test_killed_worker_and_driver_lose_and_repeat_nothing(tmp_path: Path, whole: Kills) -> None:
+def test_killed_worker_and_driver_lose_and_repeat_nothing(tmp_path, whole):
     Kills(tmp_path, "--workers", "2", reference=whole).kill_worker_and_drivers(KILLS or 1)
 
 
 @needs_ray
 @needs_postgres
-def test_killed_worker_and_driver_of_a_cluster_lose_nothing_and_ray_sees_no_secret(
-    tmp_path: Path, whole: Kills, cluster: tuple[tuple[str, ...], dict[str, str]]
-) -> None:
+def test_killed_worker_and_driver_of_a_cluster_lose_nothing_and_ray_sees_no_secret(tmp_path, whole, cluster):
     more, environment = cluster
     more = ("--workers", "2", "--checkpoints", "history", *more)
     Kills(tmp_path, *more, reference=whole, environment=environment).kill_worker_and_drivers(KILLS or 1)
@@ -71,7 +66,7 @@ def test_killed_worker_and_driver_of_a_cluster_lose_nothing_and_ray_sees_no_secr
         assert [path for path in written if secret.encode() in path.read_bytes()] == []
 
 
-async def test_missing_database_is_a_clear_error() -> None:
+async def test_missing_database_is_a_clear_error():
     pytest.importorskip("psycopg", reason="needs the extra postgres")
     with pytest.raises(ConfigurationError, match="cannot be reached"):
         async with open_checkpointer("latest", "postgresql://nobody@127.0.0.1:9/none"):

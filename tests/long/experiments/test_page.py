@@ -1,8 +1,7 @@
 """The HTML page of a comparison, in headless Chromium."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ Opened = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     with sync_playwright() as playwright:
         # Chromium's sandbox does not work as root, nor in most containers.
         made = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -30,11 +29,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Opened]:
+def opened(browser):
     """Open a file. Requests, errors, messages and dialogs of the page fail the test."""
     contexts, trouble = [], []
 
-    def open_page(file: Path, width: int = 1400) -> Any:
+    def open_page(file, width=1400):
         context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
         tab = context.new_page()
@@ -53,7 +52,7 @@ def opened(browser: Any) -> Iterator[Opened]:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(tmp_path_factory):
     """Write the page of two runs of the demo model."""
     home = tmp_path_factory.mktemp("runs")
     for strategy in ("retry", "reflexion"):
@@ -63,22 +62,21 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def names(tab: Any) -> list[str]:
-    found: list[str] = tab.locator("#list tbody tr:visible .open").all_inner_texts()
-    return found
+def names(tab):
+    return tab.locator("#list tbody tr:visible .open").all_inner_texts()
 
 
-def focused(tab: Any) -> str:
+def focused(tab):
     return str(tab.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.innerText"))
 
 
-def only_b_solved(tab: Any) -> str:
+def only_b_solved(tab):
     """Choose the tasks that only reflexion solved; return the first."""
     tab.select_option("#tag", "only B solved")
     return names(tab)[0]
 
 
-def test_tasks_are_found_and_sorted_with_the_keyboard(real: Path, opened: Opened) -> None:
+def test_tasks_are_found_and_sorted_with_the_keyboard(real, opened):
     tab = opened(real, 400)
     everything = names(tab)
     assert len(everything) == 6
@@ -109,7 +107,7 @@ def test_tasks_are_found_and_sorted_with_the_keyboard(real: Path, opened: Opened
 
 
 @widths
-def test_trials_of_a_task_are_read_with_the_keyboard(real: Path, opened: Opened, width: int) -> None:
+def test_trials_of_a_task_are_read_with_the_keyboard(real, opened, width):
     tab = opened(real, width)
     # The task with most trials of reflexion first.
     tab.locator("#list thead button", has_text="B").click()
@@ -152,7 +150,7 @@ def test_trials_of_a_task_are_read_with_the_keyboard(real: Path, opened: Opened,
     assert focused(tab) == names(tab)[1]
 
 
-def test_a_permalink_names_run_trial_and_step(real: Path, opened: Opened) -> None:
+def test_a_permalink_names_run_trial_and_step(real, opened):
     tab = opened(real)
     name = only_b_solved(tab)
     tab.locator("#list .open:visible").first.click()
@@ -178,7 +176,7 @@ def test_a_permalink_names_run_trial_and_step(real: Path, opened: Opened) -> Non
 
 
 @widths
-def test_two_runs_of_a_task_side_by_side(real: Path, opened: Opened, width: int) -> None:
+def test_two_runs_of_a_task_side_by_side(real, opened, width):
     tab = opened(real, width)
     only_b_solved(tab)
     tab.locator("#list .open:visible").first.click()
@@ -198,7 +196,7 @@ def test_two_runs_of_a_task_side_by_side(real: Path, opened: Opened, width: int)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_map_and_figures_say_what_is_under_the_pointer(real: Path, opened: Opened) -> None:
+def test_map_and_figures_say_what_is_under_the_pointer(real, opened):
     tab = opened(real)
     tab.locator("figure [id='success_by_trial-points-1'] use").nth(1).hover()
     assert tab.locator("#tip").inner_text().startswith("B reflexion, trial 2: ")
@@ -220,7 +218,7 @@ HOSTILE = (
 
 
 @widths
-def test_hostile_text_does_no_harm(tmp_path: Path, opened: Opened, width: int) -> None:
+def test_hostile_text_does_no_harm(tmp_path, opened, width):
     task, huge = f"a{HOSTILE.encode('utf-8', 'replace').decode()}", HOSTILE + "x" * 1_000_000
     made = folder(
         tmp_path / "<img src=x onerror=alert(3)>",

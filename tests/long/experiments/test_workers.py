@@ -4,9 +4,7 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,17 +12,7 @@ from langgraph_reflexion.errors import ConfigurationError, ModelFault, WorkersLo
 from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.settings import RunSettings
 from tests.loop.experiments.test_errors import count_and_resume
-from tests.support.cli import (
-    ENV,
-    KEY,
-    GuessingServer,
-    forget,
-    make_home,
-    one_line,
-    run_args,
-    start,
-    wait_for_rows,
-)
+from tests.support.cli import ENV, KEY, forget, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.cli import timeless as rows
 from tests.support.kills import workers_in
 
@@ -32,7 +20,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="fin
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path, monkeypatch):
     """The user's folder, with a custom environment; the command line runs in this process."""
     monkeypatch.syspath_prepend(make_home(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -41,16 +29,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget(tmp_path)
 
 
-def guessing(server: GuessingServer, highest: int = 3, environment: str = ENV, **more: Any) -> RunSettings:
+def guessing(server, highest=3, environment=ENV, **more):
     options = {"highest": highest}
     return RunSettings(environment=environment, options=options, model="openai:toy", base_url=server.url, **more)
 
 
-def test_bug_ends_one_task_as_in_one_process(home: Path, server: GuessingServer) -> None:
+def test_bug_ends_one_task_as_in_one_process(home, server):
     count_and_resume(home, server, "--workers", "2")
 
 
-def test_workers_end_with_their_driver_and_exclude_other_processes(home: Path, server: GuessingServer) -> None:
+def test_workers_end_with_their_driver_and_exclude_other_processes(home, server):
     server.seconds = 0.1
     options = ("--option", "highest=6", "--max-trials", "4", "--out", ".", "--workers", "2")
     process = start(home, *run_args(server, *options), key=KEY)
@@ -69,7 +57,7 @@ def test_workers_end_with_their_driver_and_exclude_other_processes(home: Path, s
     assert [row["trial"] for row in rows(home)] == [1, 1, 2, 1, 2, 3, *[1, 2, 3, 4] * 3]
 
 
-def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> None:
+def test_budgets_hold_over_all_workers(home, server):
     server.seconds = 0.05
     settings = guessing(server, 6, max_trials=6, concurrency=4, workers=2, budgets={"run": {"actions": 8}})
     stopped = run(settings, home / "run")
@@ -83,7 +71,7 @@ def test_budgets_hold_over_all_workers(home: Path, server: GuessingServer) -> No
     assert len(server.requests) == asked
 
 
-def test_faults_are_handled_as_in_one_process(home: Path, server: GuessingServer) -> None:
+def test_faults_are_handled_as_in_one_process(home, server):
     settings = guessing(server, retries=1, concurrency=2, workers=2)
     # The server never answered: the run ends and leaves no files.
     server.faults = lambda game: "500"
@@ -99,10 +87,10 @@ def test_faults_are_handled_as_in_one_process(home: Path, server: GuessingServer
     assert [row["task_id"] for row in rows(home / "run")] == ["g1", "g2", "g2"]
 
 
-def test_model_that_answered_one_worker_is_known_to_the_others(home: Path, server: GuessingServer) -> None:
+def test_model_that_answered_one_worker_is_known_to_the_others(home, server):
     replied, retried, calls = threading.Event(), threading.Event(), Counter[str]()
 
-    def fault(game: str) -> str | None:
+    def fault(game):
         """Hold g2 in its first trial, after its first reply, until g1's worker has given up once."""
         calls[game] += 1
         if game == "2":
@@ -137,7 +125,7 @@ class Fatal(Guessing):
 '''
 
 
-def test_repeatedly_dying_workers_end_the_run(home: Path, server: GuessingServer) -> None:
+def test_repeatedly_dying_workers_end_the_run(home, server):
     (home / "toys" / "fatal.py").write_text(FATAL)
     settings = guessing(server, environment="toys.fatal:Fatal", workers=2, concurrency=2)
     with pytest.raises(WorkersLost, match="workers died in a row"):
@@ -153,7 +141,7 @@ def test_repeatedly_dying_workers_end_the_run(home: Path, server: GuessingServer
         ({"database": "postgresql://host/db", "base_url": "http://me:word@host/v1"}, "get no password"),
     ],
 )
-def test_missing_requirements_of_ray_are_reported_before_the_run(tmp_path: Path, changes: Any, says: str) -> None:
+def test_missing_requirements_of_ray_are_reported_before_the_run(tmp_path, changes, says):
     with pytest.raises(ConfigurationError, match=f"{says}|extra"):
         run(RunSettings(environment="alfworld", limit=1, ray_address="host:1", **changes), tmp_path / "run")
     assert not (tmp_path / "run").exists()

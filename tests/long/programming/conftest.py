@@ -6,6 +6,6 @@ from tests.support.tools import need
 
 
 @pytest.fixture(scope="session")
-def grader() -> Grader:
+def grader():
     need("bubblewrap")
     return Grader(Sandbox("bubblewrap"))

@@ -14,9 +14,7 @@ from tests.support.programming.spread import CALLS, CHECKS, RUST, needs_rust
 
 HONEST = f"def spread(numbers):\n    {RIGHT}"
 BY_CANONICAL = replace(
-    CALLS,
-    cases=tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases),
-    canonical=HONEST,
+    CALLS, cases=tuple(replace(case, expected="", comparison="evalplus") for case in CALLS.cases), canonical=HONEST
 )
 DECODES = "def f(n):\n    return b'\\xff'.decode()"
 RUST_HONEST = (

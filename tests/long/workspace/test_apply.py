@@ -2,7 +2,6 @@
 
 import json
 import resource
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,10 @@ from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.long.workspace.test_kill import reply, task_file
 from tests.support.cli import call
-from tests.support.workspace import CODE, Play, state
+from tests.support.workspace import CODE, state
 
 
-def test_tasks_that_ship_are_not_patched(tmp_path: Path):
+def test_tasks_that_ship_are_not_patched(tmp_path):
     settings = RunSettings.read({"environment": "workspace", "split": "own"})
     info = new_info(settings, ["any"])
     (tmp_path / "run.json").write_text(json.dumps(info))
@@ -25,11 +24,11 @@ def test_tasks_that_ship_are_not_patched(tmp_path: Path):
 
 
 @pytest.mark.needs("bubblewrap")
-def test_results_are_applied_on_request_if_they_fit(folder: Path, tmp_path: Path):
+def test_results_are_applied_on_request_if_they_fit(folder, tmp_path):
     before, run = state(folder), tmp_path / "run"
     file = task_file(folder)
 
-    def ran(*more: str) -> str:
+    def ran(*more):
         status, out, err = call(
             tmp_path,
             *("run", "workspace", "--task", str(file), "--store", str(tmp_path / "store"), "--out", "run"),
@@ -60,7 +59,7 @@ def test_results_are_applied_on_request_if_they_fit(folder: Path, tmp_path: Path
         list(apply_results(run, "other"))
 
 
-def test_results_are_written_completely_or_not_at_all(play: Play, folder: Path, tmp_path: Path):
+def test_results_are_written_completely_or_not_at_all(play, folder, tmp_path):
     (folder / "old").write_text("stays\n" * 20)
     (folder / "docs" / "__pycache__").mkdir(parents=True)
     (folder / "docs" / "page").write_text("a page\n")

@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_reflexion.envs.workspace.repositories import own_repositories
 from tests.support.tools import need
-from tests.support.workspace import PYTEST, Play, state
+from tests.support.workspace import PYTEST, state
 
 WRONG = "assert 6 == 8"
 """What pytest says of the code as it is."""
@@ -17,7 +17,7 @@ ATTEMPTS = tomllib.loads(Path(__file__).with_name("attempts.toml").read_text(enc
 
 
 @pytest.mark.parametrize("how", ATTEMPTS)
-def test_attempt_does_not_count(play: Play, tested: Path, monkeypatch: pytest.MonkeyPatch, how: str):
+def test_attempt_does_not_count(play, tested, monkeypatch, how):
     attempt = {"told": [WRONG], "verify": [PYTEST], "files": {}, **ATTEMPTS[how]}
     if attempt["verify"] == ["npm test"]:
         need("npm")
@@ -34,7 +34,7 @@ def test_attempt_does_not_count(play: Play, tested: Path, monkeypatch: pytest.Mo
     assert state(tested) == before
 
 
-def test_honest_change_counts_without_the_dishonest_one(play: Play, tested):
+def test_honest_change_counts_without_the_dishonest_one(play, tested):
     played = play(verify=[PYTEST])
     played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
     played.do("write_file", path="tests/test_code.py", text="def test():\n    pass\n")
@@ -45,7 +45,7 @@ def test_honest_change_counts_without_the_dishonest_one(play: Play, tested):
     assert "test_code.py" not in played.patch()
 
 
-def test_what_the_task_allows_or_an_earlier_command_builds_counts(play: Play, folder):
+def test_what_the_task_allows_or_an_earlier_command_builds_counts(play, folder):
     (folder / ".gitignore").write_text("build/\n")
     (folder / "Makefile").write_text("build/out:\n\tmkdir -p build; echo yes > $@\n")
     (folder / "all.sh").write_text("exec false\n")
@@ -54,7 +54,7 @@ def test_what_the_task_allows_or_an_earlier_command_builds_counts(play: Play, fo
     assert played.do("verify").reward == 1.0
 
 
-def test_link_out_of_the_workspace_is_not_part_of_the_result(play: Play, tmp_path):
+def test_link_out_of_the_workspace_is_not_part_of_the_result(play, tmp_path):
     (tmp_path / "code_.py").write_text("def double(n):\n    return n * 2\n")
     played = play()
     played.do(
@@ -70,7 +70,7 @@ def test_link_out_of_the_workspace_is_not_part_of_the_result(play: Play, tmp_pat
     assert "b/inner" in played.patch()
 
 
-def test_verification_files_changed_by_one_command_are_restored_for_the_next(play: Play, folder, tmp_path):
+def test_verification_files_changed_by_one_command_are_restored_for_the_next(play, folder, tmp_path):
     (folder / "tests" / "answer").write_text("no")
     (folder / "data").mkdir()
     (folder / "data" / "wanted").write_text("no")
@@ -87,7 +87,7 @@ def test_verification_files_changed_by_one_command_are_restored_for_the_next(pla
     assert [path.read_text() for path in (tmp_path / "outside").iterdir()] == ["mine"]
 
 
-def test_cargo_test_that_exits_early_does_not_count(play: Play, folder: Path):
+def test_cargo_test_that_exits_early_does_not_count(play, folder):
     need("Rust")
     shutil.rmtree(folder)
     [grid] = [each for each in own_repositories() if each.id == "grid-rs"]
@@ -104,7 +104,7 @@ def test_cargo_test_that_exits_early_does_not_count(play: Play, folder: Path):
     assert ".cargo/config.toml (added), build.rs (added)" in result.observation
 
 
-def test_node_test_file_that_ends_early_fails_and_a_helper_file_is_allowed(play: Play, folder):
+def test_node_test_file_that_ends_early_fails_and_a_helper_file_is_allowed(play, folder):
     need("Node.js")
     (folder / "calc.js").write_text("exports.same = n => n;\n")
     (folder / "test").mkdir()
@@ -121,7 +121,7 @@ def test_node_test_file_that_ends_early_fails_and_a_helper_file_is_allowed(play:
     assert "test/calc.js ended before its first test" in result.observation
 
 
-def test_files_left_outside_the_workspace_are_removed(play: Play, tested: Path):
+def test_files_left_outside_the_workspace_are_removed(play, tested):
     played = play(verify=[PYTEST])
     left = (
         'for place in "$HOME" /tmp "$HOME/.local/bin" "$(python3 -m site --user-site)"; do mkdir -p "$place"; '
@@ -133,7 +133,7 @@ def test_files_left_outside_the_workspace_are_removed(play: Play, tested: Path):
     assert WRONG in played.do("verify").observation
 
 
-def test_git_hooks_and_filters_of_the_workspace_do_not_run_outside(play: Play, tested: Path, tmp_path: Path):
+def test_git_hooks_and_filters_of_the_workspace_do_not_run_outside(play, tested, tmp_path):
     mark = tmp_path / "ran"
     played = play(verify=[PYTEST])
     config = (

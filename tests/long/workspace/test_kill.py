@@ -6,18 +6,15 @@ import signal
 import subprocess
 import threading
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.demo.prompt import without_examples
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import start
-from tests.support.workspace import Play, Played, state
+from tests.support.workspace import state
 
 # If a step is skipped or repeated, the files show it.
 STEPS = (
@@ -30,7 +27,7 @@ STEPS = (
 )
 
 
-def reply(messages: list[BaseMessage]) -> str:
+def reply(messages):
     """Follows the steps, and writes the right code in the trial after its reflection."""
     told = "\n".join(message.text for message in messages)
     if messages[-1].text.rstrip().endswith("Reflection:"):
@@ -40,7 +37,7 @@ def reply(messages: list[BaseMessage]) -> str:
     return STEPS[done].replace("{trial}", str(trial)).replace("{code}", "n * 2" if trial == 2 else "n ** 2 - 1")
 
 
-def task_file(folder: Path) -> Path:
+def task_file(folder):
     file = folder.parent / "task.toml"
     file.write_text(
         f'id = "mend"\npath = "{folder}"\ninstruction = "Mend it."\n'
@@ -49,7 +46,7 @@ def task_file(folder: Path) -> Path:
     return file
 
 
-def begin(home: Path, server: ModelServer, file: Path, out: str) -> subprocess.Popen[str]:
+def begin(home, server, file, out):
     return start(
         home,
         *("run", "workspace", "--option", f"task={file}", "--option", f"store={home / 'store'}", "--max-trials", "3"),
@@ -58,7 +55,7 @@ def begin(home: Path, server: ModelServer, file: Path, out: str) -> subprocess.P
     )
 
 
-def recorded(run: Path) -> dict[str, str]:
+def recorded(run):
     """A run's record without times, durations and what is drawn for each run."""
     varies = re.compile(r'"(timestamp|run)": "[^"]*"|"seconds": [0-9.e-]+|^\[exit status.*$', re.MULTILINE)
     files = [*run.glob("tr*.jsonl"), *(path for path in run.glob("task-mend/**/*") if path.is_file())]
@@ -66,12 +63,12 @@ def recorded(run: Path) -> dict[str, str]:
 
 
 @pytest.mark.needs("bubblewrap")
-def test_run_killed_at_any_moment_ends_with_the_same_record(folder: Path, tmp_path: Path):
+def test_run_killed_at_any_moment_ends_with_the_same_record(folder, tmp_path):
     before, file = state(folder), task_file(folder)
     calls = 0
-    process: subprocess.Popen[str] | None = None
+    process = None
 
-    def counted(messages: list[BaseMessage]) -> str:
+    def counted(messages):
         """Every second process is killed at its fifth call, the others a moment later, within a command."""
         nonlocal calls
         calls += 1
@@ -104,16 +101,16 @@ def test_run_killed_at_any_moment_ends_with_the_same_record(folder: Path, tmp_pa
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["same process", "another process"])
-def test_fork_begins_with_the_files_of_its_step(play: Play, folder: Path, live: bool):
-    played: Played = play()
+def test_fork_begins_with_the_files_of_its_step(play, folder, live):
+    played = play()
     config = {"configurable": {"thread_id": "1"}}
     saver = InMemorySaver()
 
-    def graph(environment: Any) -> Any:
+    def graph(environment):
         made = create_reflexion(ScriptedChatModel(replies=reply), environment, max_trials=2)
         return made.compile(checkpointer=saver)
 
-    async def whole() -> tuple[dict[str, Any], Any]:
+    async def whole():
         first = graph(played.environment)
         final = await first.ainvoke({"task": dict(played.task)}, config)
         # In the second trial, after the note was written and before what follows.

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from langgraph_reflexion.errors import EnvironmentFault
-from tests.support.workspace import Play, Played, state
+from tests.support.workspace import state
 
 # Everything that a repository may contain and a careless copy would lose.
 ODD = """
@@ -44,13 +44,13 @@ def copies(tmp_path):
     return list(tmp_path.glob("store/*/work/*"))
 
 
-def changed(played: Played) -> Played:
+def changed(played):
     result = played.do("run_command", command=f"umask 022\n{ODD}")
     assert result.observation.endswith("[exit status 0]"), result.observation
     return played
 
 
-def test_every_state_is_restored_exactly(play: Play):
+def test_every_state_is_restored_exactly(play):
     played = changed(play())
     with closing(played.again()) as again:
         assert contents(again._copy.root) == contents(played.root)
@@ -58,7 +58,7 @@ def test_every_state_is_restored_exactly(play: Play):
         assert again._copy.refresh() == played.episode._copy.files
 
 
-def test_equal_files_have_equal_states(play: Play):
+def test_equal_files_have_equal_states(play):
     one, other = play(), play()
     one.do("write_file", path="a/b", text="x")
     other.do("run_command", command="mkdir a; echo x > a/b")
@@ -67,7 +67,7 @@ def test_equal_files_have_equal_states(play: Play):
     assert other.episode.snapshot()["tree"] == other.task["prepared"]["tree"]
 
 
-def test_rapid_changes_of_a_file_are_detected(play: Play):
+def test_rapid_changes_of_a_file_are_detected(play):
     played = play()
     trees = []
     for text in ("aa", "bb", "cc", "aa"):
@@ -77,7 +77,7 @@ def test_rapid_changes_of_a_file_are_detected(play: Play):
     assert trees[0] == trees[3]
 
 
-def test_patch_turns_the_original_into_the_result(play: Play, folder, tmp_path):
+def test_patch_turns_the_original_into_the_result(play, folder, tmp_path):
     (folder / "latin").write_bytes(b"gr\xfc\xdfe\n")
     played = changed(play(allow=["tests", "*"]))
     played.do("run_command", command="printf 'gr\\374n\\n' > latin; rm dangling")
@@ -90,7 +90,7 @@ def test_patch_turns_the_original_into_the_result(play: Play, folder, tmp_path):
     assert contents(folder) == expected
 
 
-def test_caches_and_dependencies_are_not_part_of_a_state(play: Play, folder, tmp_path):
+def test_caches_and_dependencies_are_not_part_of_a_state(play, folder, tmp_path):
     for name in ("web/node_modules", "venv/bin", "target", "pkg/__pycache__"):
         (folder / name).mkdir(parents=True)
         (folder / name / "file").write_text("x")
@@ -116,7 +116,7 @@ def test_caches_and_dependencies_are_not_part_of_a_state(play: Play, folder, tmp
         assert again.run_command("cat web/node_modules/file").observation == "x\n[exit status 0]"
 
 
-def test_git_settings_and_variables_of_the_user_are_ignored(play: Play, folder, tmp_path, monkeypatch):
+def test_git_settings_and_variables_of_the_user_are_ignored(play, folder, tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[core]\n\tautocrlf = true\n[diff]\n\tnoprefix = true\n\trenames = false\n")
@@ -131,7 +131,7 @@ def test_git_settings_and_variables_of_the_user_are_ignored(play: Play, folder, 
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_copies_of_dead_processes_are_removed(play: Play, folder, tmp_path):
+def test_copies_of_dead_processes_are_removed(play, folder, tmp_path):
     script = (
         "import os, sys\n"
         "from langgraph_reflexion.envs.workspace.environment import Workspace\n"
@@ -145,7 +145,7 @@ def test_copies_of_dead_processes_are_removed(play: Play, folder, tmp_path):
     assert copies(tmp_path) == [played.root.parent]
 
 
-def test_failed_copy_is_removed(play: Play, tmp_path):
+def test_failed_copy_is_removed(play, tmp_path):
     played = play()
     with pytest.raises(EnvironmentFault):
         played.environment.restore(played.task, {**played.episode.snapshot(), "empty": "0" * 40})

@@ -9,7 +9,7 @@ RUST_RIGHT = "numbers.iter().max().copied().unwrap_or(0) - numbers.iter().min().
 _TABLES = tomllib.loads(Path(__file__).with_name("cheats.toml").read_text(encoding="utf-8"))
 
 
-def _pairs(table: str, right: str) -> dict[str, tuple[str, str]]:
+def _pairs(table, right):
     found = _TABLES[table].items()
     return {name: (pair["cheat"], pair["honest"].replace("RIGHT", right)) for name, pair in found}
 

@@ -42,7 +42,7 @@ RUST = Problem(
 needs_rust = pytest.mark.needs("Rust")
 
 
-def examples_of(problem: Problem) -> tuple[Case, ...]:
+def examples_of(problem):
     """Read the examples in a problem's prompt."""
     lines = [re.sub(r"^\s*(/// ?)?", "", line) for line in problem.prompt.splitlines()]
     calls = [index for index, line in enumerate(lines) if line.startswith(">>> ")]

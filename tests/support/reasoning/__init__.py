@@ -7,7 +7,7 @@ from tests.support.reasoning.others import GeminiServer, OllamaServer
 
 __all__ = ["SERVERS", "ReasoningServer"]
 
-SERVERS: dict[str, tuple[type[ReasoningServer], str]] = {
+SERVERS = {
     "anthropic": (AnthropicServer, "langchain_anthropic"),
     "openai": (ResponsesServer, "langchain_openai"),
     "gemini": (GeminiServer, "langchain_google_genai"),

@@ -7,10 +7,9 @@ next message.
 
 import json
 from itertools import pairwise
-from typing import Any
 
 from langgraph_reflexion.testing.loopback import Answer
-from tests.support.reasoning.base import Exchange, ReasoningServer, RefusedAsProvider, Turn, whole
+from tests.support.reasoning.base import Exchange, ReasoningServer, RefusedAsProvider, whole
 
 THINKING = ("thinking", "redacted_thinking")
 
@@ -21,23 +20,23 @@ class AnthropicServer(ReasoningServer):
     path = "/v1/messages"
     says = "must start with a thinking block"
 
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         from langchain_anthropic import ChatAnthropic
 
         thinking = {"type": "enabled", "budget_tokens": 1024}
         given = {"model": "claude", "max_tokens": 4096, "api_key": "any", "base_url": self.url, "thinking": thinking}
         return ChatAnthropic(**given | settings)
 
-    def error(self, message: str, status: int = 400) -> Exception:
+    def error(self, message, status=400):
         error = {"type": "invalid_request_error", "message": message}
         return RefusedAsProvider(status, {"type": "error", "error": error})
 
-    def check(self, body: dict[str, Any]) -> None:
+    def check(self, body):
         if body.get("thinking") and body.get("temperature") not in (None, 1, 1.0):
             raise self.error("`temperature` may only be set to 1 when thinking is enabled.")
         super().check(body)
 
-    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+    def exchanges(self, body):
         found = []
         for message, then in pairwise([*body["messages"], {"content": []}]):
             if message["role"] == "assistant":
@@ -48,17 +47,17 @@ class AnthropicServer(ReasoningServer):
                 found.append(Exchange(thoughts, calls, results))
         return found
 
-    def issued(self, turn: Turn) -> tuple[Any, ...]:
+    def issued(self, turn):
         return (self._blocks(turn),)
 
-    def opening(self, body: dict[str, Any]) -> str:
+    def opening(self, body):
         return "".join(block["text"] for block in _blocks_of(body["messages"][0]))
 
-    def strip(self, body: dict[str, Any]) -> None:
+    def strip(self, body):
         for message in body["messages"]:
             message["content"] = [block for block in _blocks_of(message) if block["type"] not in THINKING]
 
-    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
+    def answer(self, body, turn):
         content = [*self._blocks(turn), *([{"type": "text", "text": turn.text}] if turn.text else [])]
         content += [
             {"type": "tool_use", "id": f"toolu_{call['id']}", "name": "turn", "input": call["args"]}
@@ -69,19 +68,19 @@ class AnthropicServer(ReasoningServer):
         message |= {"content": content, "usage": {"input_tokens": 9, "output_tokens": 9}}
         return Answer(list(_events(message))) if body.get("stream") else whole(message)
 
-    def _blocks(self, turn: Turn) -> list[dict[str, Any]]:
+    def _blocks(self, turn):
         said = {"type": "thinking", "thinking": f"{turn.number}?", "signature": turn.reasoning}
         hidden = {"type": "redacted_thinking", "data": turn.reasoning}
         return [said, hidden] if len(turn.calls) == 2 else [said]
 
 
-def _blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _blocks_of(message):
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _events(message: dict[str, Any]) -> Any:
-    def event(kind: str, **data: Any) -> bytes:
+def _events(message):
+    def event(kind, **data):
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode()
 
     yield event("message_start", message={**message, "content": [], "stop_reason": None})

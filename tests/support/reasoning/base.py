@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
-from langgraph_reflexion.testing.loopback import Answer, Call, ErrorAnswer, Listener
+from langgraph_reflexion.testing.loopback import Answer, ErrorAnswer, Listener
 
 LESSON = "Next time I go up."
 
@@ -31,7 +31,7 @@ class Turn(NamedTuple):
     calls: list[dict[str, Any]]
 
     @property
-    def reasoning(self) -> str:
+    def reasoning(self):
         return f"reasoning {self.number}."
 
 
@@ -51,44 +51,44 @@ class ReasoningServer(ABC):
     says: ClassVar[str]
     """Words of the error where the reasoning is missing."""
 
-    def __init__(self) -> None:
-        self.bodies: list[dict[str, Any]] = []
-        self.turns: list[Turn] = []
+    def __init__(self):
+        self.bodies = []
+        self.turns = []
 
-    def __enter__(self) -> "ReasoningServer":
+    def __enter__(self):
         # Clients that are never closed leave no connection behind.
         self._listener = Listener(0, lambda call: replace(self._answer(call), headers={"Connection": "close"}))
         self.url = self._listener.url
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._listener.close()
 
     @abstractmethod
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         """Return LangChain's own chat model of the provider."""
 
     @abstractmethod
-    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+    def exchanges(self, body):
         """Return the model's messages in a request."""
 
     @abstractmethod
-    def opening(self, body: dict[str, Any]) -> str:
+    def opening(self, body):
         """Return the first message of the user."""
 
     @abstractmethod
-    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
+    def answer(self, body, turn):
         """Return what the model says, as the provider writes it."""
 
     @abstractmethod
-    def strip(self, body: dict[str, Any]) -> None:
+    def strip(self, body):
         """Take the reasoning out of a request."""
 
-    def issued(self, turn: Turn) -> tuple[Any, ...]:
+    def issued(self, turn):
         """Return the forms in which a turn's reasoning may come back."""
         return (turn.reasoning,)
 
-    def check(self, body: dict[str, Any]) -> None:
+    def check(self, body):
         """Raise the provider's error if a request breaks a rule."""
         issued = [form for turn in self.turns for form in self.issued(turn)]
         for at, (reasoning, calls, results) in enumerate(self.exchanges(body)):
@@ -99,15 +99,15 @@ class ReasoningServer(ABC):
             if calls != results:
                 raise self.error(f"message {at} has calls without results, or results without calls")
 
-    def trace(self, turn: Turn) -> str:
+    def trace(self, turn):
         """Return what shows in a request that a turn's reasoning is in it."""
         return turn.reasoning
 
-    def error(self, message: str, status: int = 400) -> Exception:
+    def error(self, message, status=400):
         """Return an error as the provider writes it."""
         return ErrorAnswer(status, message)
 
-    def post(self, body: dict[str, Any]) -> tuple[int, str]:
+    def post(self, body):
         """Return the status and the text that a request gets."""
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=5)
         connection.request("POST", self.path, json.dumps(body))
@@ -116,7 +116,7 @@ class ReasoningServer(ABC):
         connection.close()
         return status, text
 
-    def _answer(self, call: Call) -> Answer:
+    def _answer(self, call):
         body = json.loads(call.content)
         if call.path.partition("?")[0] != self.path:
             raise self.error(f"there is no {call.path}", 404)
@@ -137,8 +137,8 @@ class ChatServer(ReasoningServer):
 
     field: ClassVar[str]
 
-    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
-        found: list[Exchange] = []
+    def exchanges(self, body):
+        found = []
         for message in body["messages"]:
             if message["role"] == "assistant":
                 calls = {call.get("id", at) for at, call in enumerate(message.get("tool_calls") or ())}
@@ -147,15 +147,15 @@ class ChatServer(ReasoningServer):
                 found[-1].results.add(message.get("tool_call_id", len(found[-1].results)))
         return found
 
-    def opening(self, body: dict[str, Any]) -> str:
+    def opening(self, body):
         return str(next(message["content"] for message in body["messages"] if message["role"] == "user"))
 
-    def strip(self, body: dict[str, Any]) -> None:
+    def strip(self, body):
         for message in body["messages"]:
             message.pop(self.field, None)
 
 
-def whole(body: dict[str, Any]) -> Answer:
+def whole(body):
     """Return an answer in JSON."""
     return Answer(json.dumps(body).encode())
 
@@ -163,6 +163,6 @@ def whole(body: dict[str, Any]) -> Answer:
 class RefusedAsProvider(ErrorAnswer):
     """An error in a provider's own format."""
 
-    def __init__(self, status: int, body: dict[str, Any]) -> None:
+    def __init__(self, status, body):
         super().__init__(status, "")
         self.answer = Answer(json.dumps(body).encode(), status)

@@ -6,10 +6,8 @@ with the items that it led to), of Moonshot's guide on Kimi's thinking, and of D
 """
 
 import json
-from typing import Any
 
-from langgraph_reflexion.testing.loopback import Answer
-from tests.support.reasoning.base import ChatServer, Exchange, ReasoningServer, Turn, whole
+from tests.support.reasoning.base import ChatServer, Exchange, ReasoningServer, whole
 
 ENCRYPTED = "reasoning.encrypted_content"
 
@@ -20,14 +18,14 @@ class ResponsesServer(ReasoningServer):
     path = "/v1/responses"
     says = "was provided without its required 'reasoning' item"
 
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         from langchain_openai import ChatOpenAI
 
         given = {"model": "gpt-5", "api_key": "any", "base_url": f"{self.url}/v1", "use_responses_api": True}
         return ChatOpenAI(**given | {"store": False, "include": [ENCRYPTED]} | settings)
 
-    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
-        found: list[Exchange] = []
+    def exchanges(self, body):
+        found = []
         for item in body["input"]:
             kind, name = item.get("type"), item.get("call_id")
             if kind == "reasoning":
@@ -41,20 +39,20 @@ class ResponsesServer(ReasoningServer):
                 found[-1].results.add(name)
         return found
 
-    def issued(self, turn: Turn) -> tuple[Any, ...]:
+    def issued(self, turn):
         return turn.reasoning, f"rs_{turn.number}"
 
-    def trace(self, turn: Turn) -> str:
+    def trace(self, turn):
         return f'"rs_{turn.number}"'
 
-    def opening(self, body: dict[str, Any]) -> str:
+    def opening(self, body):
         return next(str(item["content"]) for item in body["input"] if item.get("role") == "user")
 
-    def strip(self, body: dict[str, Any]) -> None:
+    def strip(self, body):
         body["input"] = [item for item in body["input"] if item.get("type") != "reasoning"]
 
-    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
-        thought: dict[str, Any] = {"type": "reasoning", "id": f"rs_{turn.number}", "summary": []}
+    def answer(self, body, turn):
+        thought = {"type": "reasoning", "id": f"rs_{turn.number}", "summary": []}
         if ENCRYPTED in body.get("include", []):
             thought["encrypted_content"] = turn.reasoning
         text = {"type": "output_text", "text": turn.text, "annotations": []}
@@ -75,13 +73,13 @@ class KimiServer(ChatServer):
     path, field = "/v1/chat/completions", "reasoning_content"
     says = "reasoning_content is missing in assistant tool call message at index"
 
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         from langchain_deepseek import ChatDeepSeek
 
         return ChatDeepSeek(**{"model": "kimi", "api_key": "any", "base_url": f"{self.url}/v1"} | settings)
 
-    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
-        message: dict[str, Any] = {"role": "assistant", "content": turn.text, "reasoning_content": turn.reasoning}
+    def answer(self, body, turn):
+        message = {"role": "assistant", "content": turn.text, "reasoning_content": turn.reasoning}
         if turn.calls:
             message["tool_calls"] = [
                 {"id": call["id"], "type": "function"}
@@ -99,11 +97,11 @@ class DeepSeekServer(KimiServer):
     path = "/chat/completions"
     says = "`reasoning_content` in the thinking mode must be passed back"
 
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         thinking = {"thinking": {"type": "enabled"}}
         return super().client(**{"base_url": self.url, "model": "deepseek", "extra_body": thinking} | settings)
 
-    def check(self, body: dict[str, Any]) -> None:
+    def check(self, body):
         if body.get("thinking") != {"type": "enabled"}:
             raise self.error("the test wants the thinking mode")
         super().check(body)

@@ -9,10 +9,9 @@ The server here is stricter.
 import base64
 import json
 from itertools import pairwise
-from typing import Any
 
 from langgraph_reflexion.testing.loopback import Answer
-from tests.support.reasoning.base import ChatServer, Exchange, ReasoningServer, RefusedAsProvider, Turn, whole
+from tests.support.reasoning.base import ChatServer, Exchange, ReasoningServer, RefusedAsProvider, whole
 
 SKIP = "skip_thought_signature_validator"
 """Stands for a signature that was lost; the client sends it by itself, and Gemini takes it."""
@@ -24,17 +23,17 @@ class GeminiServer(ReasoningServer):
     path = "/v1beta/models/gemini-3-pro:generateContent"
     says = "Function call is missing a thought_signature in functionCall parts"
 
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         from langchain_google_genai import ChatGoogleGenerativeAI
 
         given = {"model": "gemini-3-pro", "api_key": "any", "base_url": self.url, "include_thoughts": True}
         return ChatGoogleGenerativeAI(**given | settings)
 
-    def error(self, message: str, status: int = 400) -> Exception:
+    def error(self, message, status=400):
         error = {"code": status, "message": message, "status": "INVALID_ARGUMENT"}
         return RefusedAsProvider(status, {"error": error})
 
-    def exchanges(self, body: dict[str, Any]) -> list[Exchange]:
+    def exchanges(self, body):
         found = []
         for content, then in pairwise([*body["contents"], {"parts": []}]):
             if content["role"] == "model":
@@ -44,22 +43,22 @@ class GeminiServer(ReasoningServer):
                 found.append(Exchange(signature, {*range(len(calls))}, {*range(len(results))}))
         return found
 
-    def issued(self, turn: Turn) -> tuple[Any, ...]:
+    def issued(self, turn):
         return _signature(turn), SKIP
 
-    def trace(self, turn: Turn) -> str:
+    def trace(self, turn):
         return _signature(turn)
 
-    def opening(self, body: dict[str, Any]) -> str:
+    def opening(self, body):
         return "".join(part.get("text", "") for part in body["contents"][0]["parts"])
 
-    def strip(self, body: dict[str, Any]) -> None:
+    def strip(self, body):
         for content in body["contents"]:
             for part in content["parts"]:
                 part.pop("thoughtSignature", None)
 
-    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
-        parts: list[dict[str, Any]] = [{"text": f"{turn.number}?", "thought": True}]
+    def answer(self, body, turn):
+        parts = [{"text": f"{turn.number}?", "thought": True}]
         parts += [{"text": turn.text}] if turn.text else []
         parts += [{"functionCall": {"id": call["id"], "name": "turn", "args": call["args"]}} for call in turn.calls]
         first = next((part for part in parts if "functionCall" in part), parts[-1])
@@ -68,7 +67,7 @@ class GeminiServer(ReasoningServer):
         return whole({"candidates": [candidate], "modelVersion": "gemini-3-pro"})
 
 
-def _signature(turn: Turn) -> str:
+def _signature(turn):
     return base64.b64encode(turn.reasoning.encode()).decode()
 
 
@@ -78,15 +77,15 @@ class OllamaServer(ChatServer):
     path, field = "/api/chat", "thinking"
     says = "thinking is missing"
 
-    def client(self, **settings: Any) -> Any:
+    def client(self, **settings):
         from langchain_ollama import ChatOllama
 
         return ChatOllama(**{"model": "qwen3", "base_url": self.url, "reasoning": True} | settings)
 
-    def error(self, message: str, status: int = 400) -> Exception:
+    def error(self, message, status=400):
         return RefusedAsProvider(status, {"error": message})
 
-    def answer(self, body: dict[str, Any], turn: Turn) -> Answer:
+    def answer(self, body, turn):
         calls = [{"function": {"name": "turn", "arguments": call["args"]}} for call in turn.calls]
         message = {"role": "assistant", "content": turn.text, "thinking": turn.reasoning, "tool_calls": calls}
         head = {"model": body["model"], "created_at": "2026-01-01T00:00:00Z"}

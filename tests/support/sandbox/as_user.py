@@ -17,7 +17,7 @@ from langgraph_reflexion.envs.sandbox.helper import kernel, staging
 USER = 61234
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments):
     if arguments[0].endswith(".py"):
         arguments[0] = os.path.abspath(arguments[0])
     folder = tempfile.mkdtemp(prefix="sandbox-user-")

@@ -18,7 +18,7 @@ from tests.support.tools import need
 HERE = Path(__file__).parent
 
 
-def needs(backend: str, user: str = "") -> None:
+def needs(backend, user=""):
     """Skip if the backend does not work, or root is required and this is not root."""
     if user == "root" and os.geteuid() != 0:
         pytest.skip("needs root")
@@ -28,7 +28,7 @@ def needs(backend: str, user: str = "") -> None:
         pytest.skip(f"{backend} does not work here: {tried.words}")
 
 
-def make(backend: str) -> Sandbox:
+def make(backend):
     """Return a sandbox without the warning that Landlock is weaker."""
     needs(backend)
     with warnings.catch_warnings():
@@ -37,16 +37,16 @@ def make(backend: str) -> Sandbox:
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+def sandbox(request):
     return make(request.param)
 
 
 @pytest.fixture
-def bubblewrap() -> Sandbox:
+def bubblewrap():
     return make("bubblewrap")
 
 
-def run(user: str, *arguments: str) -> dict:
+def run(user, *arguments):
     """Run `world.py`, and return the JSON that it prints."""
     command = [str(HERE / "world.py"), *arguments]
     if user == "user" and os.geteuid() == 0:

@@ -18,7 +18,7 @@ from langgraph_reflexion.errors import EnvironmentUnavailable
 LANDLOCK_CREATE_RULESET, ENOSYS = 444, 38
 
 
-def without_landlock() -> None:
+def without_landlock():
     steps = [
         (0x20, 0, 0, 0),
         (0x15, 0, 1, LANDLOCK_CREATE_RULESET),
@@ -29,7 +29,7 @@ def without_landlock() -> None:
     kernel.load_filter(b"".join(struct.pack("=HBBI", *step) for step in steps))
 
 
-def main(what: str) -> None:
+def main(what):
     if what == "landlock":
         without_landlock()
     with warnings.catch_warnings(record=True) as caught:

@@ -57,12 +57,12 @@ HONEST = tomllib.loads(Path(__file__).with_name("honest.toml").read_text(encodin
 MAY_BE_MISSING = {"node", "rustc", "java", "go"}
 
 
-def contained(hostile: Hostile, backend: str, user: str) -> bool:
+def contained(hostile, backend, user):
     """Whether the table says that it is contained."""
     return not {backend, f"{backend}, {user}"} & set(hostile.lets_through)
 
 
-def table() -> str:
+def table():
     """Return the table of the documentation."""
     lines = ["| what it tries | " + " | ".join(f"{b}, {u}" for b, u in COLUMNS) + " |", "|---" * 5 + "|"]
     for each in HOSTILE:

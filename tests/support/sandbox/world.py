@@ -15,22 +15,21 @@ import tempfile
 import threading
 import uuid
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
+from langgraph_reflexion.envs.sandbox import Limits, Policy, Sandbox
 from langgraph_reflexion.errors import ReflexionError
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from probes import BEGIN, HONEST, HOSTILE, MAY_BE_MISSING, Hostile
+from probes import BEGIN, HONEST, HOSTILE, MAY_BE_MISSING
 
 warnings.simplefilter("ignore")
 libc = ctypes.CDLL(None)
 
 
 @contextlib.contextmanager
-def world() -> Iterator[dict]:
+def world():
     """Create targets on the host that this user can reach."""
     token = f"sandbox-test-{uuid.uuid4().hex}"
     os.environ["SECRET_KEY"] = token
@@ -43,7 +42,7 @@ def world() -> Iterator[dict]:
         secret = home / "private" / "secret"
         secret.write_text("a secret")
 
-        def listening(family: int, kind: int, address: object) -> socket.socket:
+        def listening(family, kind, address):
             server = stack.enter_context(socket.socket(family, kind))
             server.bind(address)
             if kind == socket.SOCK_STREAM:
@@ -63,7 +62,7 @@ def world() -> Iterator[dict]:
         segment = libc.shmget(0, 4096, 0o1600)
         stack.callback(libc.shmctl, segment, 0, None)
 
-        def echo() -> None:
+        def echo():
             with contextlib.suppress(OSError):
                 while True:
                     data, sender = udp.recvfrom(10)
@@ -97,7 +96,7 @@ def world() -> Iterator[dict]:
             victim.wait()
 
 
-def got_through(hostile: Hostile, done: Result, found: dict) -> bool:
+def got_through(hostile, done, found):
     """Whether a program reached its target."""
     token = found["token"]
     if hostile.outside == "late":
@@ -122,22 +121,22 @@ def got_through(hostile: Hostile, done: Result, found: dict) -> bool:
     return b"LEAK" in done.result
 
 
-def command_lines() -> Iterator[bytes]:
+def command_lines():
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             yield path.read_bytes()
 
 
-def main(backend: str, what: str = "hostile") -> None:
+def main(backend, what="hostile"):
     """Run all programs and print the outcomes."""
     outcomes = honest(Sandbox(backend)) if what == "honest" else hostile(Sandbox(backend))
     print(json.dumps(outcomes))
 
 
-def hostile(sandbox: Sandbox) -> dict[str, dict]:
+def hostile(sandbox):
     with world() as found:
 
-        def attempt(hostile: Hostile) -> dict:
+        def attempt(hostile):
             files = {"main.py": BEGIN + hostile.source, "world.json": json.dumps(found)}
             try:
                 done = sandbox.run(
@@ -159,8 +158,8 @@ def hostile(sandbox: Sandbox) -> dict[str, dict]:
             return {each.name: row for each, row in zip(chosen, pool.map(attempt, chosen), strict=True)}
 
 
-def honest(sandbox: Sandbox) -> dict[str, dict]:
-    def run(name: str) -> dict:
+def honest(sandbox):
+    def run(name):
         # rustup's proxies, for example, need a toolchain.
         version = [name, "version" if name == "go" else "--version"]
         if name in MAY_BE_MISSING and (

@@ -68,7 +68,7 @@ def test_exactly_the_admissible_commands_are_possible():
         (problem(objects="a_bar_b - "), "type"),
     ],
 )
-def test_an_invalid_problem_is_refused(text: str, why: str):
+def test_an_invalid_problem_is_refused(text, why):
     with pytest.raises(EnvironmentUnavailable, match=rf"there/game\.tw-pddl.*{why}"):
         World.of(replace(game(text), source="there/game.tw-pddl"))
 

@@ -1,5 +1,4 @@
 import re
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -31,7 +30,7 @@ class Oven(BaseModel):
 @pytest.fixture
 def bake():
     """Run a command that takes these settings; returns them, or the result of wrong use."""
-    seen: list[Any] = []
+    seen = []
     application = typer.Typer(rich_markup_mode=None)
 
     @application.command(context_settings=OPEN)
@@ -39,7 +38,7 @@ def bake():
     def run(settings: Oven, plates: int = 1) -> None:
         seen.append((settings, plates))
 
-    def call(*args: str) -> Any:
+    def call(*args):
         result = CliRunner().invoke(application, args, catch_exceptions=False)
         return seen.pop() if seen else result.output
 
@@ -86,18 +85,18 @@ def test_an_error_names_the_option(bake, args, says):
 
 
 def test_commands_take_the_options_of_their_settings():
-    def options(command: str) -> set[str]:
-        parameters = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    def options(command):
+        parameters = get_command(app).commands[command].params
         return {name for each in parameters for name in each.opts if name.startswith("--")}
 
     flags = {name: flag(name, field) for name, field in RunSettings.model_fields.items() if name != "environment"}
     assert options("run") == {*flags.values(), "--out", "--json"}
-    free, raised = ({flags[name] for name in RunSettings.resumable(kind)} for kind in ("free", "raise"))  # type: ignore[arg-type]
+    free, raised = ({flags[name] for name in RunSettings.resumable(kind)} for kind in ("free", "raise"))
     assert raised == {"--max-trials", "--limit", "--budget"}
     assert options("resume") == {*free, *raised, "--base-url", "--database", "--lessons", "--json"}
 
 
-def test_an_environment_of_any_options_takes_those_that_resemble_the_commands(tmp_path: Path) -> None:
+def test_an_environment_of_any_options_takes_those_that_resemble_the_commands(tmp_path):
     file = tmp_path / "open_options.py"
     file.write_text(
         "from tests.support.toys import Counter\n"

@@ -1,6 +1,5 @@
 import io
 import re
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,7 +11,7 @@ from langgraph_reflexion.experiments.trials import trials_of_run
 from tests.support.run_folders import folder, row
 
 TASKS = [f"t{number:02}" for number in range(40)]
-FAULT: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
+FAULT = {"stop_reason": "fault", "fault": "gone"}
 
 
 def played(solved_in, tokens, trials=4):
@@ -31,7 +30,7 @@ def seeded(path, strategy, seed, *solved, tasks="abcd"):
         for trial, those in enumerate(solved, 1)
         if not any(task in earlier for earlier in solved[: trial - 1])
     ]
-    settings: dict[str, Any] = {"max_trials": len(solved), "strategy": strategy, "seed": seed}
+    settings = {"max_trials": len(solved), "strategy": strategy, "seed": seed}
     return folder(path / f"{strategy}-s{seed}", rows, list(tasks), **settings)
 
 
@@ -147,7 +146,7 @@ def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path):
 
 
 def test_every_table_names_the_settings_behind_it(tmp_path):
-    versions: dict[str, str | None] = {"langgraph_reflexion": "1.0", "commit": "0123456789ab-dirty"}
+    versions = {"langgraph_reflexion": "1.0", "commit": "0123456789ab-dirty"}
     rows = [row("a", 1, False, True), row("a", 2, True, notes=["the prompt was shortened"])]
     one = folder(tmp_path / "one", rows, ["a"], versions=versions, evaluator="llm", model="openai:x", memory_size=1)
     versions["commit"] = None

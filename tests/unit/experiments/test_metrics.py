@@ -1,14 +1,10 @@
-from collections.abc import Sequence
-from typing import Any
-
 from langgraph_reflexion.experiments import metrics
-from langgraph_reflexion.experiments.rows import TrialRow
 from tests.support.run_folders import row
 
-FAULT: dict[str, Any] = {"stop_reason": "fault", "fault": "gone"}
+FAULT = {"stop_reason": "fault", "fault": "gone"}
 
 
-def answers(rows: Sequence[TrialRow], trials: int) -> list[list[TrialRow]]:
+def answers(rows, trials):
     tasks = {row["task_id"]: [other for other in rows if other["task_id"] == row["task_id"]] for row in rows}
     return metrics.answers_by_trial(tasks.values(), trials)
 
