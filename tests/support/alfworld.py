@@ -54,7 +54,6 @@ class Case:
     """One recorded game."""
 
     name: str
-    about: str
     game: Game
     old: bool = False
     """Whether it is worded as before ALFWorld 0.4."""
@@ -103,7 +102,6 @@ def _cases(content, file):
             problem = problem.upper()
         yield Case(
             name=table["name"],
-            about=table["about"],
             game=Game(
                 id=table["name"], kind="pick", instruction=table["task"].removesuffix(".") + ".", problem=problem
             ),

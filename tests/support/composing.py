@@ -4,8 +4,6 @@ The agent guesses a number: one more than the last reflection says that it was n
 needs three trials for a 3, and gets nowhere when a reflection does not reach it.
 """
 
-from collections.abc import Callable
-
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
@@ -17,8 +15,6 @@ TASK = "Guess the number."
 LESSON = "What you wrote down after earlier trials"
 THREAD = {"configurable": {"thread_id": "1"}}
 SOLVED = {"status": "solved", "trials": 3, "best": 3, "score": 1.0, "fault": ""}
-
-Told = Callable[[str], None]
 
 
 @tool

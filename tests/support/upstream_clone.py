@@ -123,21 +123,20 @@ HUMANEVAL, MBPP = "HumanEval/{}", "mbpp_{}_sum"
 LOGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
+WRITERS = {
+    "env_results": write_env_results,
+    "hotpotqa": write_hotpotqa,
+    "simple": lambda path, **log: write_problems(path, simple(**log)),
+    "with_tests": lambda path, **log: write_problems(path, with_tests(**log)),
+}
+
+
 def write_clone(clone):
     """Write a clone with logs at the original's paths, and with their counts."""
     for kind, folders in LOGS.items():
         for folder, logs in folders.items():
             for name, log in logs.items():
-                path = clone / folder / name
-                match kind:
-                    case "env_results":
-                        write_env_results(path, **log)
-                    case "hotpotqa":
-                        write_hotpotqa(path, **log)
-                    case "simple":
-                        write_problems(path, simple(**log))
-                    case "with_tests":
-                        write_problems(path, with_tests(**log))
+                WRITERS[kind](clone / folder / name, **log)
     return clone
 
 

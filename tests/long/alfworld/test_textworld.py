@@ -38,7 +38,7 @@ def workers():
     workers.close()
 
 
-def gone(pid, within=5.0):
+def gone(pid, within=60.0):
     """Return whether a process ends in time."""
     end = time.monotonic() + within
     while time.monotonic() < end:

@@ -1,8 +1,6 @@
 """The HTML page of a comparison, in headless Chromium."""
 
 import shutil
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -15,8 +13,6 @@ from tests.support.run_folders import folder, row, steps
 
 pytestmark = pytest.mark.needs("Chromium")
 widths = pytest.mark.parametrize("width", [400, 1400])
-
-Opened = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")

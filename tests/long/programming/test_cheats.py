@@ -19,8 +19,8 @@ def test_cheat_fails_and_its_twin_passes(grader, problem, name):
     cheat, twin = PYTHON[name]
     begin = time.monotonic()
     assert grader.failure(problem, cheat)
-    # Nor does it keep the grader busy.
-    assert time.monotonic() - begin < 8
+    # Nor does it keep the grader busy until a limit, the first of which is 20 s of CPU.
+    assert time.monotonic() - begin < 19
     assert grader.failure(problem, twin) is None
 
 
@@ -66,7 +66,7 @@ def test_endless_answer_takes_little_of_the_graders_time(grader):
     begin = time.process_time()
     for problem in (CALLS, CHECKS):
         assert grader.failure(problem, flood)
-    assert time.process_time() - begin < 1
+    assert time.process_time() - begin < 4
 
 
 @needs_rust

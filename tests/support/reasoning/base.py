@@ -2,7 +2,6 @@
 
 import http.client
 import json
-from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
@@ -35,8 +34,11 @@ class Turn(NamedTuple):
         return f"reasoning {self.number}."
 
 
-class ReasoningServer(ABC):
+class ReasoningServer:
     """A provider's protocol with its rules on reasoning; what breaks them is answered as the provider answers it.
+
+    A subclass has LangChain's own chat model of the provider (`client`), reads a request (`exchanges`, the model's
+    messages, and `opening`, the user's first), takes the reasoning out of it (`strip`), and writes a turn (`answer`).
 
     Beside calls the reasoning has to be as it was issued, and each call has its result. That is stricter than most
     providers, which look at the last message or step.
@@ -63,26 +65,6 @@ class ReasoningServer(ABC):
 
     def __exit__(self, *_):
         self._listener.close()
-
-    @abstractmethod
-    def client(self, **settings):
-        """Return LangChain's own chat model of the provider."""
-
-    @abstractmethod
-    def exchanges(self, body):
-        """Return the model's messages in a request."""
-
-    @abstractmethod
-    def opening(self, body):
-        """Return the first message of the user."""
-
-    @abstractmethod
-    def answer(self, body, turn):
-        """Return what the model says, as the provider writes it."""
-
-    @abstractmethod
-    def strip(self, body):
-        """Take the reasoning out of a request."""
 
     def issued(self, turn):
         """Return the forms in which a turn's reasoning may come back."""

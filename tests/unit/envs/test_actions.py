@@ -1,5 +1,5 @@
-import time
 from enum import Enum
+from time import thread_time
 from typing import Annotated, Literal
 
 import pytest
@@ -132,7 +132,7 @@ def test_a_form_with_two_arguments_is_read_in_linear_time():
     def move(self, thing: str, place: str) -> str:
         """Move."""
 
-    mover, began = with_action(action("move {thing} to {place}")(move)), time.monotonic()
+    mover, began = with_action(action("move {thing} to {place}")(move)), thread_time()
     assert mover.parse("move" + " " * 20_000 + "x") is None
-    assert time.monotonic() - began < 2
+    assert thread_time() - began < 2
     assert mover.parse("move  a b  to  c ")["args"] == {"thing": "a b", "place": "c"}

@@ -109,15 +109,24 @@ async def test_an_environment_that_fails_is_a_fault_and_its_episode_is_closed(ki
 
 
 async def test_an_episode_that_nobody_waits_for_any_more_is_closed():
-    environment = SlowCounter()
-    pool = EpisodePool(environment)
-    starting = asyncio.create_task(pool.start(TASK))
-    await asyncio.sleep(0.05)
+    begun, go, closed = threading.Event(), threading.Event(), threading.Event()
+
+    class Forgotten(Sticky):
+        def close(self):
+            closed.set()
+
+    class Held(SlowCounter):
+        def start(self, task):
+            begun.set()
+            return go.wait(60) and Forgotten()
+
+    starting = asyncio.create_task(EpisodePool(Held()).start(TASK))
+    assert await asyncio.to_thread(begun.wait, 60)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
-    await asyncio.sleep(2 * SlowCounter.seconds)
-    assert [episode.closed for episode in environment.started] == [1]
+    go.set()
+    assert await asyncio.to_thread(closed.wait, 60)
 
 
 async def test_a_function_that_runs_out_of_items_in_a_thread_raises_instead_of_hanging():

@@ -65,11 +65,6 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(file, content, says):
         HotPotQA(path=file(content)).tasks()
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"none.json cannot be read"):
-        HotPotQA(path=tmp_path / "none.json").tasks()
-
-
 def test_pages_from_a_file(file):
     elm, ash = {"title": "Elm", "text": "A tree grows. It is tall."}, {"title": "Ash", "sentences": ["No."]}
     pages = [Page("Elm", ("A tree grows.", " It is tall.")), Page("Ash", ("No.",))]
