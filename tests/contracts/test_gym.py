@@ -45,14 +45,14 @@ def test_worlds_of_gymnasium_conform(name, options):
 class Panel(gymnasium.Env):
     """Set the panel."""
 
-    def __init__(self, space):
-        self.action_space = space
+    def __init__(self, space, reward=0):
+        self.action_space, self.reward = space, reward
 
     def reset(self, *, seed=None, options=None):
         return "off", {}
 
     def step(self, action):
-        return repr(action), 0, False, False, {}
+        return repr(action), self.reward, False, False, {}
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,6 @@ def test_trial_ends_with_total_reward_and_verdict():
     assert (last.reward, last.terminated, after) == (1.0, True, last)
     ended = "FFFH\nHFF[G red]\nThe episode is over. Total reward: 1.\nThe task is solved."
     assert last.observation.endswith(ended)
-
-
-def test_limit_of_steps_truncates():
-    lakes = GymEnvironment(lambda task: lake(max_episode_steps=2), actions=WAYS)
-    _, last = taken(lakes, "left", "left")
-    assert (last.reward, last.terminated, last.truncated) == (0.0, False, True)
 
 
 def test_functions_are_called_with_what_they_name():
@@ -226,21 +220,9 @@ def test_wrong_arguments_are_named(options, words):
         use(**options)
 
 
-class Bare(gymnasium.Env):
-    action_space = gymnasium.spaces.Discrete(9)
-    reward = 0
-
-    def reset(self, *, seed=None, options=None):
-        return 0, {}
-
-    def step(self, action):
-        return action, self.reward, False, False, {}
-
-
 @pytest.mark.parametrize(
     ("reward", "words"), [(float("inf"), "inf"), (numpy.ones(2), "a trial needs a world of its own")]
 )
-def test_a_reward_that_is_no_finite_number_is_an_error(reward, words, monkeypatch):
-    monkeypatch.setattr(Bare, "reward", reward)
+def test_a_reward_that_is_no_finite_number_is_an_error(reward, words):
     with pytest.raises(ValueError, match=words):
-        taken(GymEnvironment(lambda task: Bare(), [1], instruction="Count."), "act[2]")
+        taken(GymEnvironment(lambda task: Panel(gymnasium.spaces.Discrete(9), reward), [1]), "act[2]")

@@ -1,14 +1,24 @@
+"""The errors of model servers in their own words, and their odd replies."""
+
 import json
+import time
 from contextlib import closing
 
 import openai
 import pytest
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.errors import ContextTooLong
+from langgraph_reflexion.models.client import ESTIMATED
 from langgraph_reflexion.models.faults import refused_option, to_fault
 from langgraph_reflexion.models.load import load_model
+from langgraph_reflexion.models.replies import TOO_LONG
+from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
+from tests.support.server_faults import CALLS, ERRORS, HALF, HUGE, REPLIES
 from tests.support.toys import Counter, count_to
 
 
@@ -35,7 +45,7 @@ def openais(message, **more):
 
 
 # How servers say that a prompt is too long.
-TOO_LONG = {
+PROMPT_TOO_LONG = {
     "OpenAI": (400, openais("This model's maximum context length is 8192 tokens. However, you asked for 9000.")),
     "OpenAI, by its code": (400, openais("Too big.", code="context_length_exceeded")),
     "OpenAI, a message": (400, openais("Invalid 'messages[1].content': string too long. Expected a shorter string.")),
@@ -69,9 +79,11 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("case", [*TOO_LONG, *OTHERS])
+@pytest.mark.parametrize("case", [*PROMPT_TOO_LONG, *OTHERS])
 def test_a_prompt_is_too_long_in_any_servers_words_and_no_other(case, error):
-    assert isinstance(to_fault(error(*(TOO_LONG | OTHERS)[case]), []), ContextTooLong) == (case in TOO_LONG)
+    assert isinstance(to_fault(error(*(PROMPT_TOO_LONG | OTHERS)[case]), []), ContextTooLong) == (
+        case in PROMPT_TOO_LONG
+    )
 
 
 def fastapi(option):
@@ -135,3 +147,60 @@ def test_a_server_that_cannot_stream_is_asked_for_whole_replies():
         final = graph.invoke({"task": count_to(3)})
     assert final["status"] == "solved"
     assert "the server refuses stream, which is left out" in final["trials"][0]["notes"]
+
+
+THREAD = {"configurable": {"thread_id": "1"}}
+
+
+def play(*faults, replies=lambda messages: "Action: add 3", timeout=5.0, attempts=2, **options):
+    with ModelServer(ScriptedChatModel(replies=replies), faults=faults) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key="any")
+        calls = ModelOptions(retries=Retries(attempts, first_wait=0), timeout=timeout)
+        graph = create_reflexion(model, Counter(), options=calls, **{"max_trials": 1} | options)
+        final = graph.compile(checkpointer=InMemorySaver()).invoke({"task": count_to(3)}, THREAD)
+        json.dumps(final, ensure_ascii=False).encode()
+        return final, server.requests
+
+
+ACTIONS = {
+    "an integer beyond 64 bits": {"args": {"amount": str(HUGE)}},
+    "half a pair in an argument": {"args": {"amount": ["?"]}},
+    "half a pair in a name": {"args": {"amount": {"?": 1}, "?": 2}},
+    "a list of arguments": {"name": "", "args": {}, "text": "([1])"},
+    "a text as arguments": {"name": "", "args": {}, "text": "(x)"},
+    "an object as arguments": {"name": "", "args": {}, "text": '({"amount": 1})'},
+    "endless arguments": {"name": "", "args": {}, "text": f"add({TOO_LONG})"},
+    "an endless name": {"name": "", "args": {}, "text": f"{'x' * 200}({TOO_LONG})"},
+}
+
+
+@pytest.mark.parametrize("case", [case for case in CALLS if case in ACTIONS or "half a pair" in case])
+def test_a_call_becomes_an_action_that_a_checkpoint_can_hold(case):
+    final, requests = play(CALLS[case], actor="tools")
+    action = final["trajectory"][0]["action"]
+    assert action | ACTIONS.get(case, {}) == action
+    # A counter beyond 64 bits never comes back.
+    assert (final["status"], len(requests)) == ("solved", 2) or case == "an integer beyond 64 bits"
+    assert HALF not in json.dumps(final, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("case", [case for case in REPLIES if "usage" in case])
+def test_odd_counts_of_tokens_are_replaced_by_an_estimate(case):
+    final, requests = play(REPLIES[case], replies=lambda messages: "Action: add 1")
+    used = final["trials"][0]["usage"]["act"]
+    assert 0 < used["input_tokens"] + used["output_tokens"] < 10_000
+    assert used["llm_calls"] == len(requests) - (case == "usage a list")
+    assert ESTIMATED in final["trials"][0]["notes"]
+
+
+def test_nuls_are_replaced_in_faults_and_replies():
+    final, _ = play(None, *[ERRORS["NULs in an error"]] * 2, replies=lambda messages: "Thought: \0\nAction: add 1")
+    assert "\ufffd" in final["fault"]
+    assert final["trajectory"][0]["thought"] == "\ufffd"
+
+
+def test_a_call_ends_in_time_even_while_its_server_drips():
+    began = time.monotonic()
+    final, requests = play(None, "drip", replies=lambda messages: "Action: add 1", timeout=0.3, attempts=1)
+    assert final["fault"] == "no part of the model's reply arrived within 0.3 seconds"
+    assert (len(requests), time.monotonic() - began < 4) == (2, True)
