@@ -10,10 +10,9 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
-from langgraph.graph import START, StateGraph
-from langgraph.graph.message import add_messages
+from langgraph.graph import START, MessagesState, StateGraph
 
-from langgraph_reflexion import ConfigurationError, WrappedAgent, create_reflexion
+from langgraph_reflexion import ConfigurationError, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, Guessing
 
@@ -26,10 +25,6 @@ def guess(text: str) -> str:
 
 def said(messages: Any) -> str:
     return "\n".join(each["content"] if isinstance(each, dict) else each.text for each in messages)
-
-
-class Talk(TypedDict):
-    messages: Annotated[list[Any], add_messages]
 
 
 class Plain(TypedDict):
@@ -86,12 +81,14 @@ class Callable:
 
 
 MODEL = ScriptedChatModel(replies=lambda messages: guess(said(messages)))
-KINDS: dict[str, Any] = {
+KINDS = {
     "messages as dicts": RunnableLambda(
         lambda messages: {"messages": [{"role": "assistant", "content": guess(said(messages))}]}
     ),
     "a graph without a reducer": graph(Plain, lambda state: {"messages": [*state["messages"], spoken(state)]}),
-    "a graph with its own saver": graph(Talk, lambda s: {"messages": [spoken(s)]}, checkpointer=InMemorySaver()),
+    "a graph with its own saver": graph(
+        MessagesState, lambda s: {"messages": [spoken(s)]}, checkpointer=InMemorySaver()
+    ),
     "a graph of one field": graph(Question, lambda s: {"question": guess(s["question"])}),
     "entrypoint of a list": of_messages,
     "entrypoint of a dict": of_dict,
@@ -116,19 +113,12 @@ SYNCHRONOUSLY = ("a graph of one field", "entrypoint of a text", "coroutine of a
 @pytest.mark.parametrize(
     ("kind", "how"), [*((kind, "ainvoke") for kind in KINDS), *((kind, "invoke") for kind in SYNCHRONOUSLY)]
 )
-async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind: str, how: str) -> None:
+async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind, how):
     reflexion = create_reflexion(Guessing().reflects, actor=KINDS[kind], evaluator=three).compile()
     final = reflexion.invoke({"task": TASK}) if how == "invoke" else await reflexion.ainvoke({"task": TASK})
     assert (final["status"], final["trial"]) == ("solved", 3), final["fault"]
     assert "It is 3." in final["messages"][-1].text
     assert ["It is 3." in step["thought"] for step in final["trajectory"]] == [True], "each message counts once"
-
-
-def test_an_agent_of_several_fields_has_make_input() -> None:
-    agent = graph(Notes, lambda s: {"notes": [guess(s["question"])]})
-    wrapped = WrappedAgent(agent, make_input=lambda task, lessons: {"question": f"{lessons} {task}"})
-    final = create_reflexion(Guessing().reflects, actor=wrapped, evaluator=three).compile().invoke({"task": TASK})
-    assert final["result"]["notes"] == ["It is 3."]
 
 
 @pytest.mark.parametrize(
@@ -144,12 +134,12 @@ def test_an_agent_of_several_fields_has_make_input() -> None:
     ],
     ids=["several fields", "messages", "no model"],
 )
-def test_an_agent_that_cannot_be_wrapped_is_refused(model: Any, agent: Any, words: str) -> None:
+def test_an_agent_that_cannot_be_wrapped_is_refused(model, agent, words):
     with pytest.raises(ConfigurationError, match=words):
         create_reflexion(model, actor=agent, evaluator=three).compile().invoke({"task": TASK})
 
 
-def test_a_tools_message_alone_is_in_the_trajectory() -> None:
+def test_a_tools_message_alone_is_in_the_trajectory():
     agent = RunnableLambda(lambda messages: {"messages": [ToolMessage("It is 3.", tool_call_id="elsewhere")]})
     final = create_reflexion("demo", actor=agent, evaluator=three).compile().invoke({"task": TASK})
     assert (final["result"], [step["observation"] for step in final["trajectory"]]) == ("It is 3.", ["It is 3."])

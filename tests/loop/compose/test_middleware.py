@@ -14,7 +14,6 @@ from langchain.agents.middleware import (
 )
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -22,52 +21,38 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
 
-from langgraph_reflexion import (
-    Approval,
-    Budget,
-    Budgets,
-    ConfigurationError,
-    Fault,
-    Heuristic,
-    Lessons,
-    Memory,
-    ModelFault,
-    ModelOptions,
-    Price,
-    ReflexionMiddleware,
-    Retries,
-)
+import langgraph_reflexion as lr
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 from tests.support.guessing import RefusedError
 
 NAMED = {"response_metadata": {"model_name": "agent"}}
-PRICED = ModelOptions(prices={"agent": Price(1, 1), "scripted": Price(1, 1)})
-TALK: list[Any] = [HumanMessage("Hello"), AIMessage("Hello."), HumanMessage(TASK)]
-GIVEN: Any = {"messages": TALK}
+PRICED = lr.ModelOptions(prices={"agent": lr.Price(1, 1), "scripted": lr.Price(1, 1)})
+TALK = [HumanMessage("Hello"), AIMessage("Hello."), HumanMessage(TASK)]
+GIVEN = {"messages": TALK}
 
 
-def around(guessing: Guessing, **options: Any) -> ReflexionMiddleware:
-    given: dict[str, Any] = {"evaluator": guessing.is_three, "model": guessing.reflects}
-    return ReflexionMiddleware(**(given | options))
+def around(guessing, **options):
+    given = {"evaluator": guessing.is_three, "model": guessing.reflects}
+    return lr.ReflexionMiddleware(**(given | options))
 
 
-def solve(guessing: Guessing, **options: Any) -> list[Any]:
+def solve(guessing, **options):
     """The messages of an agent with the middleware."""
     return list(guessing.agent(middleware=[around(guessing, **options)]).invoke(GIVEN)["messages"])
 
 
-def outcomes(messages: list[Any]) -> list[dict[str, Any]]:
+def outcomes(messages):
     return [each.response_metadata["reflexion"] for each in messages if "reflexion" in each.response_metadata]
 
 
-def outcome(messages: list[Any]) -> tuple[str, str, int, str]:
+def outcome(messages):
     ended = messages[-1].response_metadata["reflexion"]
     return messages[-1].text, ended["status"], ended["trials"], ended["fault"]
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> None:
+async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how):
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing)], system_prompt="You guess.")
     final = agent.invoke(GIVEN) if how == "invoke" else await agent.ainvoke(GIVEN)
@@ -88,18 +73,18 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how: str) -> 
     assert "- Trial 1: It was not 1." in shown
 
 
-def test_instructions_in_blocks_stay_blocks_and_options_are_heeded() -> None:
+def test_instructions_in_blocks_stay_blocks_and_options_are_heeded():
     guessing = Guessing()
     block = {"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}
-    prompt: Any = SystemMessage([block])
+    prompt = SystemMessage([block])
     guessing.agent(middleware=[around(guessing, memory=1, feedback="binary")], system_prompt=prompt).invoke(GIVEN)
-    content: Any = guessing.guesses.prompts[-1][0].content
+    content = guessing.guesses.prompts[-1][0].content
     assert (content[0], content[1]["text"].count("It was not")) == (block, 1)
     assert "score" not in guessing.reflects.prompts[1][-1].text
 
 
-def test_the_agents_own_model_can_judge_and_reflect() -> None:
-    def reply(messages: list[Any]) -> str:
+def test_the_agents_own_model_can_judge_and_reflect():
+    def reply(messages):
         if "You judge a trial" in messages[0].text:
             return f"I looked.\nVerdict: {'yes' if 'It is 2' in messages[-1].text else 'no'}"
         if "You have just failed" in messages[0].text:
@@ -107,7 +92,7 @@ def test_the_agents_own_model_can_judge_and_reflect() -> None:
         return "It is 2." if "It was not 1." in messages[0].text else "It is 1."
 
     model = ScriptedChatModel(replies=reply)
-    final = create_agent(model, middleware=[ReflexionMiddleware(evaluator="llm")]).invoke(GIVEN)
+    final = create_agent(model, middleware=[lr.ReflexionMiddleware(evaluator="llm")]).invoke(GIVEN)
     assert outcome(final["messages"]) == ("It is 2.", "solved", 2, "")
     assert len(model.prompts) == 5
 
@@ -119,8 +104,8 @@ class Guess(BaseModel):
 
 
 @pytest.mark.parametrize("score", [1.0, 0.5])
-def test_a_structured_response_is_the_result(score: float) -> None:
-    def reply(messages: list[Any]) -> AIMessage:
+def test_a_structured_response_is_the_result(score):
+    def reply(messages):
         told = "".join(message.text for message in messages if LESSON in message.text).count("It was not")
         return call("Guess", number=1 + told)
 
@@ -135,18 +120,7 @@ def test_a_structured_response_is_the_result(score: float) -> None:
     assert [(each["trials"], each["best"]) for each in outcomes(final["messages"])] == [(2 if score == 1 else 3, 2)]
 
 
-def test_the_answer_of_a_tool_that_returns_directly_is_the_result() -> None:
-    @tool(return_direct=True)
-    def look_up(number: int) -> str:
-        """Look a number up."""
-        return f"It is {number}."
-
-    messages = solve(Guessing(tool=look_up))
-    assert [message.text for message in messages[3:]] == ["", "It is 3."]
-    assert outcomes(messages) == [SOLVED]
-
-
-def test_another_process_resumes_at_the_evaluation_and_the_state_is_private_and_plain(tmp_path: Any) -> None:
+def test_another_process_resumes_at_the_evaluation_and_the_state_is_private_and_plain(tmp_path):
     guessing = Guessing()
     with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
         stopped = guessing.agent(
@@ -163,7 +137,7 @@ def test_another_process_resumes_at_the_evaluation_and_the_state_is_private_and_
         assert "reflexion" not in schema["properties"]
 
 
-def test_reflections_are_not_streamed_as_the_agents_words() -> None:
+def test_reflections_are_not_streamed_as_the_agents_words():
     guessing = Guessing()
     agent = guessing.agent(middleware=[around(guessing)])
     said = [message.text for message, _ in agent.stream(GIVEN, stream_mode="messages")]
@@ -175,17 +149,17 @@ def test_reflections_are_not_streamed_as_the_agents_words() -> None:
     [
         ({"evaluator": "environment"}, TALK, "evaluator"),
         ({"feedback": "loud"}, TALK, "feedback"),
-        ({"approval": Approval(actions=["look_up"])}, TALK, "HumanInTheLoopMiddleware"),
+        ({"approval": lr.Approval(actions=["look_up"])}, TALK, "HumanInTheLoopMiddleware"),
         ({}, [AIMessage("Hello.")], "human message"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options: dict[str, Any], given: list[Any], words: str) -> None:
+def test_what_makes_no_sense_is_refused(options, given, words):
     guessing = Guessing()
-    with pytest.raises(ConfigurationError, match=words):
+    with pytest.raises(lr.ConfigurationError, match=words):
         guessing.agent(middleware=[around(guessing, **options)]).invoke({"messages": given})
 
 
-def test_a_retry_without_reflections_sees_none() -> None:
+def test_a_retry_without_reflections_sees_none():
     guessing = Guessing()
     guessing.guesses.replies = lambda messages: "It is 0."
     solve(guessing, strategy="retry")
@@ -195,15 +169,15 @@ def test_a_retry_without_reflections_sees_none() -> None:
 @pytest.mark.parametrize(
     ("options", "status", "reason", "calls"),
     [
-        ({"heuristic": Heuristic(max_actions=2)}, "failed", "inefficient planning", 6),
-        ({"heuristic": Heuristic(max_cycles=1)}, "failed", "hallucination", 4),
-        ({"budgets": Budgets(task=Budget(llm_calls=3))}, "budget", "budget", 3),
-        ({"budgets": Budgets(trial=Budget(actions=1))}, "budget", "budget", 1),
-        ({"budgets": Budgets(run=Budget(cost=2e-5)), "options": PRICED}, "budget", "budget", 2),
+        ({"heuristic": lr.Heuristic(max_actions=2)}, "failed", "inefficient planning", 6),
+        ({"heuristic": lr.Heuristic(max_cycles=1)}, "failed", "hallucination", 4),
+        ({"budgets": lr.Budgets(task=lr.Budget(llm_calls=3))}, "budget", "budget", 3),
+        ({"budgets": lr.Budgets(trial=lr.Budget(actions=1))}, "budget", "budget", 1),
+        ({"budgets": lr.Budgets(run=lr.Budget(cost=2e-5)), "options": PRICED}, "budget", "budget", 2),
     ],
     ids=["actions", "cycles", "calls of the task", "actions of a trial", "money"],
 )
-def test_a_trial_that_loops_or_costs_too_much_is_stopped(options: Any, status: str, reason: str, calls: int) -> None:
+def test_a_trial_that_loops_or_costs_too_much_is_stopped(options, status, reason, calls):
     guessing = Guessing()
     guessing.guesses.replies = lambda messages: call("look_up", number=7).model_copy(update=NAMED)
     guessing.reflects.replies = lambda messages: "Stop."
@@ -214,9 +188,9 @@ def test_a_trial_that_loops_or_costs_too_much_is_stopped(options: Any, status: s
     assert (ended["status"], trials[-1]["stop_reason"], len(guessing.guesses.prompts)) == (status, reason, calls)
 
 
-def test_a_person_approves_reflections() -> None:
+def test_a_person_approves_reflections():
     guessing = Guessing()
-    middleware = around(guessing, approval=Approval(reflections=True))
+    middleware = around(guessing, approval=lr.Approval(reflections=True))
     agent = guessing.agent(middleware=[middleware], checkpointer=InMemorySaver())
     paused = agent.invoke(GIVEN, THREAD)
     for number in (1, 2):
@@ -226,9 +200,11 @@ def test_a_person_approves_reflections() -> None:
     guessing.expect_lessons()
 
 
-def test_lessons_of_a_task_reach_the_next_through_the_agents_store() -> None:
+def test_lessons_of_a_task_reach_the_next_through_the_agents_store():
     guessing = Guessing()
-    agent = guessing.agent(middleware=[around(guessing, memory=Memory(lessons=Lessons()))], store=InMemoryStore())
+    agent = guessing.agent(
+        middleware=[around(guessing, memory=lr.Memory(lessons=lr.Lessons()))], store=InMemoryStore()
+    )
     for text in (TASK, f"{TASK} Again!"):
         agent.invoke({"messages": [HumanMessage(text)]})
     instructions = guessing.guesses.prompts[6][0].text
@@ -239,8 +215,8 @@ class BusyError(Exception):
     status_code = 503
 
 
-def no_docker(task: str, result: str) -> bool:
-    raise Fault("no docker")
+def no_docker(task, result):
+    raise lr.Fault("no docker")
 
 
 @pytest.mark.parametrize(
@@ -252,23 +228,23 @@ def no_docker(task: str, result: str) -> bool:
     ],
     ids=["tried again", "never", "evaluator"],
 )
-def test_trouble_leaves_the_best_answer(replies: list[Any], evaluator: Any, expected: tuple[Any, ...]) -> None:
+def test_trouble_leaves_the_best_answer(replies, evaluator, expected):
     guessing = Guessing()
-    options = ModelOptions(retries=Retries(attempts=2, first_wait=0.0))
+    options = lr.ModelOptions(retries=lr.Retries(attempts=2, first_wait=0.0))
     model = ScriptedChatModel(replies=replies)
     messages = solve(guessing, model=model, options=options, evaluator=evaluator or guessing.is_three)
     assert outcome(messages) == expected
 
 
-def test_bugs_and_wrong_keys_are_raised() -> None:
+def test_bugs_and_wrong_keys_are_raised():
     with pytest.raises(ZeroDivisionError):
         solve(Guessing(), evaluator=lambda task, result: 1 / 0)
-    with pytest.raises(ModelFault, match="RefusedError"):
+    with pytest.raises(lr.ModelFault, match="RefusedError"):
         solve(Guessing(), model=ScriptedChatModel(replies=[RefusedError("who are you?")]))
 
 
 @pytest.mark.parametrize(("calls", "said"), [(3, "Model call limits exceeded: run limit (3/3)"), (4, "It is 2.")])
-def test_a_limit_of_the_agents_own_ends_the_task(calls: int, said: str) -> None:
+def test_a_limit_of_the_agents_own_ends_the_task(calls, said):
     guessing = Guessing()
     limit = ModelCallLimitMiddleware(run_limit=calls)
     messages = guessing.agent(middleware=[limit, around(guessing)]).invoke(GIVEN)["messages"]
@@ -278,10 +254,10 @@ def test_a_limit_of_the_agents_own_ends_the_task(calls: int, said: str) -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_what_a_guard_has_stopped_is_not_tried_again(order: int) -> None:
+def test_what_a_guard_has_stopped_is_not_tried_again(order):
     class Guard(AgentMiddleware[Any, Any, Any]):
         @hook_config(can_jump_to=["end"])
-        def before_agent(self, state: Any, runtime: Any) -> Any:
+        def before_agent(self, state, runtime):
             bad = "bomb" in state["messages"][-1].text
             return {"jump_to": "end", "messages": [AIMessage("No.")]} if bad else None
 
@@ -292,7 +268,7 @@ def test_what_a_guard_has_stopped_is_not_tried_again(order: int) -> None:
     assert len(guessing.guesses.prompts) == 6
 
 
-def test_a_conversation_that_was_summed_up_is_whole_again_in_the_next_trial() -> None:
+def test_a_conversation_that_was_summed_up_is_whole_again_in_the_next_trial():
     guessing = Guessing()
     sums = ScriptedChatModel(replies=lambda messages: "They talked.")
     summing = SummarizationMiddleware(model=sums, trigger=("messages", 3), keep=("messages", 2))
@@ -309,23 +285,23 @@ class Counts(AgentState[Any]):
 class Counting(AgentMiddleware[Counts, Any, Any]):
     state_schema = Counts
 
-    def before_model(self, state: Counts, runtime: Any) -> dict[str, Any]:
+    def before_model(self, state, runtime):
         return {"calls": state.get("calls", 0) + 1}
 
 
-def test_a_number_in_the_agents_state_begins_each_trial_as_if_it_were_not_there() -> None:
-    seen: list[int] = []
+def test_a_number_in_the_agents_state_begins_each_trial_as_if_it_were_not_there():
+    seen = []
     guessing = Guessing()
-    verify = lambda state: seen.append(state["calls"]) or False  # type: ignore[func-returns-value]  # noqa: E731
+    verify = lambda state: seen.append(state["calls"]) or False  # noqa: E731
     guessing.agent(middleware=[Counting(), around(guessing, evaluator=verify, state_schema=Counts)]).invoke(GIVEN)
     assert seen == [2, 2, 2]
 
 
-def test_the_longest_reply_is_that_of_the_options_for_the_agents_own_model_too() -> None:
+def test_the_longest_reply_is_that_of_the_options_for_the_agents_own_model_too():
     with ModelServer(ScriptedChatModel(replies=lambda messages: "It is 2.")) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key=SecretStr("any"))
-        wrong: Any = ReflexionMiddleware(
-            evaluator=lambda result: False, max_trials=2, options=ModelOptions(max_tokens=9)
+        wrong = lr.ReflexionMiddleware(
+            evaluator=lambda result: False, max_trials=2, options=lr.ModelOptions(max_tokens=9)
         )
         create_agent(model, middleware=[wrong]).invoke({"messages": [HumanMessage(TASK)]})
         assert [request.body.get("max_tokens") for request in server.requests] == [None, 9, None]

@@ -1,8 +1,7 @@
 """The world of a wrapped agent: what a trial finds of the trials before it, and what is there in the end."""
 
 import operator
-from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import pytest
 from deepagents import create_deep_agent
@@ -10,47 +9,34 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
-from langgraph.graph.message import add_messages
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from langgraph_reflexion import (
-    Budget,
-    Budgets,
-    CommandEvaluator,
-    ConfigurationError,
-    Fault,
-    ReflexionMiddleware,
-    WorkspaceFolder,
-    WrappedAgent,
-    create_reflexion,
-    resume_point,
-)
+import langgraph_reflexion as lr
 from langgraph_reflexion.agents import AgentState
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, call
 
-INPUT: Any = {"messages": [{"role": "user", "content": TASK}]}
+INPUT = {"messages": [{"role": "user", "content": TASK}]}
 
 
-def reflecting() -> ScriptedChatModel:
+def reflecting():
     return ScriptedChatModel(replies=lambda prompt: "Append more.")
 
 
-def solving(actor: Any, evaluator: Any, saver: BaseCheckpointSaver[str] | None = None, **options: Any) -> Any:
-    graph = create_reflexion(reflecting(), actor=actor, evaluator=evaluator, **options)
+def solving(actor, evaluator, saver=None, **options):
+    graph = lr.create_reflexion(reflecting(), actor=actor, evaluator=evaluator, **options)
     return graph.compile(checkpointer=saver or InMemorySaver())
 
 
-def chain(schema: Any, *nodes: Any) -> Any:
+def chain(schema, *nodes):
     """A graph of these nodes, one after the other."""
     return StateGraph(schema).add_sequence(nodes).add_edge(START, nodes[0].__name__).compile()
 
 
-def appending(folder: Path, calls: int = 1) -> tuple[ScriptedChatModel, list[Any]]:
+def appending(folder, calls=1):
     """The model and the tools of an agent that appends lines to a file and is done."""
 
     @tool
@@ -60,14 +46,14 @@ def appending(folder: Path, calls: int = 1) -> tuple[ScriptedChatModel, list[Any
             file.write("line\n")
         return "appended"
 
-    def reply(seen: list[Any]) -> Any:
+    def reply(seen):
         return "Done." if [each.type for each in seen].count("tool") == calls else call("append")
 
     return ScriptedChatModel(replies=reply), [append]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     made = tmp_path / "repository"
     (made / "empty").mkdir(parents=True)
     (made / "lines").write_text("")
@@ -77,8 +63,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def kept(folder: Path, tmp_path: Path) -> WorkspaceFolder:
-    return WorkspaceFolder(folder, store=tmp_path / "store")
+def kept(folder, tmp_path):
+    return lr.WorkspaceFolder(folder, store=tmp_path / "store")
 
 
 @pytest.mark.parametrize(
@@ -89,16 +75,14 @@ def kept(folder: Path, tmp_path: Path) -> WorkspaceFolder:
         ("no reset", "solved", 3, "Earlier trials may have left traces"),
     ],
 )
-def test_a_trial_finds_traces_only_in_a_folder_that_is_not_reset(
-    folder: Path, kept: WorkspaceFolder, way: str, status: str, lines: int, shown: str
-) -> None:
+def test_a_trial_finds_traces_only_in_a_folder_that_is_not_reset(folder, kept, way, status, lines, shown):
     model, tools = appending(folder)
-    verify = CommandEvaluator("test $(wc -l < lines) -ge 3", cwd=folder)
+    verify = lr.CommandEvaluator("test $(wc -l < lines) -ge 3", cwd=folder)
     if way == "middleware":
-        around = ReflexionMiddleware(reflecting(), evaluator=verify, reset=kept)
-        agent: Any = create_agent(model, tools, middleware=[around])
+        around = lr.ReflexionMiddleware(reflecting(), evaluator=verify, reset=kept)
+        agent = create_agent(model, tools, middleware=[around])
     else:
-        agent = solving(WrappedAgent(create_agent(model, tools), reset=kept if way == "graph" else None), verify)
+        agent = solving(lr.WrappedAgent(create_agent(model, tools), reset=kept if way == "graph" else None), verify)
     outcome = agent.invoke(INPUT, THREAD)["messages"][-1].response_metadata["reflexion"]
     assert (outcome["status"], outcome["trials"]) == (status, 3)
     assert (folder / "lines").read_text() == "line\n" * lines
@@ -106,7 +90,7 @@ def test_a_trial_finds_traces_only_in_a_folder_that_is_not_reset(
     assert (shown in first, shown in last) == (False, True)
 
 
-def test_the_best_trials_files_are_there_in_the_end(folder: Path, kept: WorkspaceFolder, tmp_path: Path) -> None:
+def test_the_best_trials_files_are_there_in_the_end(folder, kept, tmp_path):
     trials = iter((1, 2, 3))
 
     def work(task: str) -> str:
@@ -120,7 +104,7 @@ def test_the_best_trials_files_are_there_in_the_end(folder: Path, kept: Workspac
             (folder / "nested" / "empty").mkdir(parents=True)
         return str(number)
 
-    graph = solving(WrappedAgent(work, reset=kept), lambda t, r: {"1": 0.1, "2": 0.7, "3": 0.3}[r])
+    graph = solving(lr.WrappedAgent(work, reset=kept), lambda t, r: {"1": 0.1, "2": 0.7, "3": 0.3}[r])
     final = graph.invoke({"task": TASK}, THREAD)
     assert (final["best"], final["result"], (folder / "lines").read_text()) == (2, "2", "xx")
     assert sorted(path.name for path in folder.iterdir()) == [".git", "empty", "lines", "new2"]
@@ -129,29 +113,29 @@ def test_the_best_trials_files_are_there_in_the_end(folder: Path, kept: Workspac
     assert tmp_path.is_dir()
 
 
-def test_a_run_whose_folder_another_run_has_restored_is_refused(kept: WorkspaceFolder) -> None:
-    graph = solving(WrappedAgent(asking([]), reset=kept), lambda result: True)
-    other: Any = {"configurable": {"thread_id": "2"}}
+def test_a_run_whose_folder_another_run_has_restored_is_refused(kept):
+    graph = solving(lr.WrappedAgent(asking([]), reset=kept), lambda result: True)
+    other = {"configurable": {"thread_id": "2"}}
     for thread in (THREAD, other):
         assert graph.invoke(INPUT, thread)["__interrupt__"]
     assert graph.invoke(Command(resume="yes"), other)["status"] == "solved"
-    with pytest.raises(ConfigurationError, match="another run has restored the world"):
+    with pytest.raises(lr.ConfigurationError, match="another run has restored the world"):
         graph.invoke(Command(resume="yes"), THREAD)
 
 
 class Failing:
     """A world that cannot be saved the second time, or not restored to its first trial."""
 
-    def __init__(self, fails: str) -> None:
+    def __init__(self, fails):
         self.fails, self.trial, self.saves = fails, 0, 0
 
-    def save(self) -> dict[str, Any]:
+    def save(self):
         self.saves += 1
         if self.fails == "save" and self.saves == 2:
             raise OSError("the disk is full")
         return {"trial": self.trial}
 
-    def restore(self, saved: dict[str, Any]) -> None:
+    def restore(self, saved):
         if self.fails == "restore" and saved["trial"] == 1:
             raise OSError("the disk is full")
         self.trial += 1
@@ -161,30 +145,26 @@ class Failing:
     ("fails", "fault"),
     [("save", "the world could not be saved"), ("restore", "the best trial's world could not be restored")],
 )
-def test_a_world_that_cannot_be_saved_or_restored_is_a_fault(fails: str, fault: str) -> None:
+def test_a_world_that_cannot_be_saved_or_restored_is_a_fault(fails, fault):
     world = Failing(fails)
-    graph = solving(WrappedAgent(lambda task: "1", reset=world), lambda t, r: 0.5 / world.trial, max_trials=2)
+    graph = solving(lr.WrappedAgent(lambda task: "1", reset=world), lambda t, r: 0.5 / world.trial, max_trials=2)
     final = graph.invoke({"task": TASK}, THREAD)
     assert (final["status"], final["fault"]) == ("fault", f"{fault}: OSError: the disk is full")
-    graph.update_state(THREAD, *resume_point(final))
+    graph.update_state(THREAD, *lr.resume_point(final))
     assert graph.invoke(None, THREAD)["status"] == ("failed" if fails == "save" else "fault")
 
 
 @pytest.mark.parametrize("path", ["nowhere", "."])
-def test_a_folder_that_is_not_there_or_holds_its_own_store_is_refused(tmp_path: Path, path: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"there is no folder|overlap"):
-        WorkspaceFolder(tmp_path / path, store=tmp_path / "store")
+def test_a_folder_that_is_not_there_or_holds_its_own_store_is_refused(tmp_path, path):
+    with pytest.raises(lr.ConfigurationError, match=r"there is no folder|overlap"):
+        lr.WorkspaceFolder(tmp_path / path, store=tmp_path / "store")
 
 
-class Talk(TypedDict, total=False):
-    messages: Annotated[list[Any], add_messages]
-
-
-class Basket(Talk, total=False):
+class Basket(MessagesState, total=False):
     things: list[str]
 
 
-def basket() -> Any:
+def basket():
     """A graph that puts one more thing into its basket."""
 
     def add(state: Basket) -> Basket:
@@ -194,8 +174,8 @@ def basket() -> Any:
     return chain(Basket, add)
 
 
-def test_the_agents_own_state_begins_as_the_caller_gave_it_and_the_best_comes_back() -> None:
-    seen: list[Any] = []
+def test_the_agents_own_state_begins_as_the_caller_gave_it_and_the_best_comes_back():
+    seen = []
     graph = solving(basket(), lambda result, state: seen.append(state["things"]) or 0.0)
     final = graph.invoke({**INPUT, "things": ["given"]}, THREAD)
     assert seen == [["given", "thing 2"]] * 3
@@ -212,8 +192,8 @@ class Reporting(Basket, total=False):
 
 
 @pytest.mark.parametrize("way", ["graph", "middleware"])
-def test_what_the_agent_changes_in_place_begins_each_trial_as_it_was(way: str) -> None:
-    seen: list[Any] = []
+def test_what_the_agent_changes_in_place_begins_each_trial_as_it_was(way):
+    seen = []
 
     def verify(state: dict[str, Any]) -> bool:
         seen.append((state["report"].lines, state["things"]))
@@ -227,39 +207,27 @@ def test_what_the_agent_changes_in_place_begins_each_trial_as_it_was(way: str) -
     class Working(AgentMiddleware[Any, Any, Any]):
         state_schema = Reporting
 
-        def before_model(self, state: Any, runtime: Any) -> Any:
+        def before_model(self, state, runtime):
             return {"report": work(state)["report"]}
 
     if way == "graph":
         agent = solving(chain(Reporting, work), verify)
     else:
-        around = ReflexionMiddleware(reflecting(), evaluator=verify, state_schema=Reporting)
+        around = lr.ReflexionMiddleware(reflecting(), evaluator=verify, state_schema=Reporting)
         model = ScriptedChatModel(replies=lambda messages: "Done.")
         agent = create_agent(model, [], middleware=[Working(), around], checkpointer=InMemorySaver())
     assert agent.invoke({**INPUT, "report": Report(), "things": []}, THREAD)["report"] == Report(lines=["line"])
     assert seen == [(["line"], ["thing"])] * 2
 
 
-def test_reset_is_called_before_each_trial_and_may_give_state() -> None:
-    resets: list[str] = []
-
-    def reset(task: str) -> dict[str, Any]:
-        resets.append(task)
-        return {"things": ["reset"] * len(resets)}
-
-    graph = solving(WrappedAgent(basket(), reset=reset), lambda task, result: result == "I have 3.")
-    final = graph.invoke({**INPUT, "things": ["given"]}, THREAD)
-    assert (final["trial"], final["things"], resets) == (2, ["reset", "reset", "thing 3"], [TASK] * 2)
-
-
-def test_trouble_in_a_reset_is_a_fault_and_a_trial_that_starts_over_has_a_fresh_world() -> None:
-    world: list[str] = []
-    trouble: list[Exception] = [OSError("no network")]
+def test_trouble_in_a_reset_is_a_fault_and_a_trial_that_starts_over_has_a_fresh_world():
+    world = []
+    trouble = [OSError("no network")]
     down = ["no database"]
 
     def reset(task: str) -> None:
         if down:
-            raise Fault(down.pop(), transient=False)
+            raise lr.Fault(down.pop(), transient=False)
         world.clear()
 
     def work(task: str) -> str:
@@ -268,30 +236,30 @@ def test_trouble_in_a_reset_is_a_fault_and_a_trial_that_starts_over_has_a_fresh_
             raise trouble.pop()
         return f"{len(world)}"
 
-    graph = solving(WrappedAgent(work, reset=reset), lambda t, r: r == "1")
+    graph = solving(lr.WrappedAgent(work, reset=reset), lambda t, r: r == "1")
     stopped = graph.invoke(INPUT, THREAD)
     for cause in ("no database", "the agent failed: OSError: no network", "no database"):
-        assert (stopped["status"], stopped["fault"]) == ("fault", cause)
+        assert (stopped["status"], stopped["fault"], stopped["messages"][-1].text) == ("fault", cause, cause)
         down += ["no database"] if "network" in cause else []
-        graph.update_state(THREAD, *resume_point(stopped))
+        graph.update_state(THREAD, *lr.resume_point(stopped))
         stopped = graph.invoke(None, THREAD)
     assert stopped["status"] == "solved"
 
 
-def test_a_trial_that_a_budget_cut_short_is_resumed_in_a_fresh_world(folder: Path, kept: WorkspaceFolder) -> None:
-    agent, saver = WrappedAgent(create_agent(*appending(folder, calls=2)), reset=kept), InMemorySaver()
+def test_a_trial_that_a_budget_cut_short_is_resumed_in_a_fresh_world(folder, kept):
+    agent, saver = lr.WrappedAgent(create_agent(*appending(folder, calls=2)), reset=kept), InMemorySaver()
     cut, whole = (
-        solving(agent, lambda result: True, saver, budgets=Budgets(task=Budget(tokens=tokens)))
+        solving(agent, lambda result: True, saver, budgets=lr.Budgets(task=lr.Budget(tokens=tokens)))
         for tokens in (20, 1000)
     )
     stopped = cut.invoke(INPUT, THREAD)
     assert (stopped["status"], (folder / "lines").read_text()) == ("budget", "line\n")
-    whole.update_state(THREAD, *resume_point(stopped))
+    whole.update_state(THREAD, *lr.resume_point(stopped))
     assert whole.invoke(None, THREAD)["status"] == "solved"
     assert (folder / "lines").read_text() == "line\nline\n"
 
 
-class Facts(Talk, total=False):
+class Facts(MessagesState, total=False):
     facts: Annotated[list[str], operator.add]
 
 
@@ -299,55 +267,56 @@ class FactsAround(AgentState, total=False):
     facts: Annotated[list[str], operator.add]
 
 
-def test_the_agents_keys_come_back_once_where_both_states_have_a_reducer() -> None:
+def test_the_agents_keys_come_back_once_where_both_states_have_a_reducer():
     def find(state: Facts) -> Facts:
         return {"facts": ["new"], "messages": [AIMessage("x")]}
 
     graph = solving(chain(Facts, find), lambda result: True, state_schema=FactsAround)
+    assert "facts" in graph.get_input_jsonschema()["properties"]
     assert graph.invoke({**INPUT, "facts": ["given"]}, THREAD)["facts"] == ["given", "new"]
 
 
-def test_make_gives_each_trial_a_fresh_agent() -> None:
-    made: list[list[str]] = []
+def test_make_gives_each_trial_a_fresh_agent():
+    made = []
 
     def make(task: str) -> Any:
         made.append([])
         return lambda task, seen=made[-1]: seen.append(task) or "Done."
 
-    graph = solving(WrappedAgent(make=make), lambda t, r: len(made) == 3)
+    graph = solving(lr.WrappedAgent(make=make), lambda t, r: len(made) == 3)
     assert graph.invoke({"task": TASK}, THREAD)["trial"] == 3
     assert [len(seen) for seen in made] == [1, 1, 1]
 
 
-def test_impossible_worlds_and_agents_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="make="):
-        WrappedAgent(basket(), make=basket)
-    with pytest.raises(ConfigurationError, match="got int"):
-        solving(WrappedAgent(basket(), reset=lambda task: 5), lambda t, r: True).invoke(INPUT, THREAD)
+def test_impossible_worlds_and_agents_are_refused():
+    with pytest.raises(lr.ConfigurationError, match="make="):
+        lr.WrappedAgent(basket(), make=basket)
+    with pytest.raises(lr.ConfigurationError, match="got int"):
+        solving(lr.WrappedAgent(basket(), reset=lambda task: 5), lambda t, r: True).invoke(INPUT, THREAD)
 
 
-def asking(world: list[str], saver: BaseCheckpointSaver[str] | None = None) -> Any:
-    def work(state: Talk) -> dict[str, Any]:
+def asking(world, saver=None):
+    def work(state: MessagesState) -> dict[str, Any]:
         world.append("worked")
         return {"messages": [AIMessage("I worked.")]}
 
-    def ask(state: Talk) -> dict[str, Any]:
+    def ask(state: MessagesState) -> dict[str, Any]:
         return {"messages": [AIMessage(f"{interrupt('Well?')} {len(world)}")]}
 
-    return chain(Talk, work, ask).builder.compile(checkpointer=saver)
+    return chain(MessagesState, work, ask).builder.compile(checkpointer=saver)
 
 
-def test_an_interrupt_that_nothing_could_resume_is_an_error_and_no_result() -> None:
+def test_an_interrupt_that_nothing_could_resume_is_an_error_and_no_result():
     actor = asking([], InMemorySaver())
-    graph = create_reflexion("demo", actor=actor, evaluator=lambda result: True).compile()
-    with pytest.raises(ConfigurationError, match=r"interrupted its run.*compile\(checkpointer="):
+    graph = lr.create_reflexion("demo", actor=actor, evaluator=lambda result: True).compile()
+    with pytest.raises(lr.ConfigurationError, match=r"interrupted its run.*compile\(checkpointer="):
         graph.invoke(INPUT)
 
 
 @pytest.mark.parametrize("process", ["the same", "another"])
-def test_a_graph_that_was_interrupted_continues_in_the_world_of_its_trial(process: str) -> None:
-    world: list[str] = []
-    agent, saver = WrappedAgent(asking(world), reset=lambda task: world.clear()), InMemorySaver()
+def test_a_graph_that_was_interrupted_continues_in_the_world_of_its_trial(process):
+    world = []
+    agent, saver = lr.WrappedAgent(asking(world), reset=lambda task: world.clear()), InMemorySaver()
     graph, another = (solving(agent, lambda task, result: result == "yes 1", saver) for _ in range(2))
     graph.invoke(INPUT, THREAD)
     assert world == ["worked"]
@@ -359,8 +328,8 @@ def test_a_graph_that_was_interrupted_continues_in_the_world_of_its_trial(proces
 
 @pytest.mark.parametrize("process", ["the same", "another"])
 @pytest.mark.parametrize("where", ["function", "first node", "second node"])
-def test_after_a_bug_an_agent_finds_the_world_of_the_place_where_it_goes_on(where: str, process: str) -> None:
-    world: list[str] = []
+def test_after_a_bug_an_agent_finds_the_world_of_the_place_where_it_goes_on(where, process):
+    world = []
     bugs = [ZeroDivisionError("a bug")]
 
     def work(state: Any) -> dict[str, Any]:
@@ -369,13 +338,15 @@ def test_after_a_bug_an_agent_finds_the_world_of_the_place_where_it_goes_on(wher
             raise bugs.pop()
         return {"messages": [AIMessage("I worked.")]}
 
-    def answer(state: Talk) -> dict[str, Any]:
+    def answer(state: MessagesState) -> dict[str, Any]:
         if bugs:
             raise bugs.pop()
         return {"messages": [AIMessage(f"{len(world)}")]}
 
-    agent: Any = (lambda task: work(task) and f"{len(world)}") if where == "function" else chain(Talk, work, answer)
-    wrapped, saver = WrappedAgent(agent, reset=lambda task: world.clear()), InMemorySaver()
+    agent = (
+        (lambda task: work(task) and f"{len(world)}") if where == "function" else chain(MessagesState, work, answer)
+    )
+    wrapped, saver = lr.WrappedAgent(agent, reset=lambda task: world.clear()), InMemorySaver()
     graph, another = (solving(wrapped, lambda t, r: r == "1", saver) for _ in range(2))
     with pytest.raises(ZeroDivisionError):
         graph.invoke(INPUT, THREAD)
@@ -386,11 +357,11 @@ def test_after_a_bug_an_agent_finds_the_world_of_the_place_where_it_goes_on(wher
 GIVEN = {"content": "hi", "encoding": "utf-8", "created_at": "2026-01-01", "modified_at": "2026-01-01"}
 
 
-@pytest.mark.parametrize("way", ["graph", "middleware", "middleware with a reset"])
-def test_a_deep_agent_finds_the_files_it_is_given_and_no_others(way: str) -> None:
-    listed: list[str] = []
+@pytest.mark.parametrize("way", ["graph with a reset", "middleware", "middleware with a reset"])
+def test_a_deep_agent_finds_the_files_it_is_given_and_no_others(way):
+    listed = []
 
-    def reply(messages: list[Any]) -> AIMessage:
+    def reply(messages):
         last = messages[-1]
         if last.type == "human":
             return call("ls", path="/")
@@ -405,10 +376,10 @@ def test_a_deep_agent_finds_the_files_it_is_given_and_no_others(way: str) -> Non
 
     model, given = ScriptedChatModel(replies=reply), "/reset.txt" if "reset" in way else "/given.txt"
     reset = (lambda task: {"files": {given: GIVEN}}) if "reset" in way else None
-    if way == "graph":
-        agent = solving(create_deep_agent(model), verify)
+    if "graph" in way:
+        agent = solving(lr.WrappedAgent(create_deep_agent(model), reset=reset), verify)
     else:
-        around = ReflexionMiddleware(reflecting(), evaluator=verify, reset=reset)
+        around = lr.ReflexionMiddleware(reflecting(), evaluator=verify, reset=reset)
         agent = create_deep_agent(model, middleware=[around])
     final = agent.invoke({**INPUT, "files": {"/given.txt": GIVEN}}, THREAD)
     assert listed == [f"['{given}']"] * 3
