@@ -2,38 +2,32 @@
 
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion import Task
-from langgraph_reflexion.envs.base import FinishedTrial, Review
+from langgraph_reflexion.envs.base import Review
 from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.progress import LiveProgress
 from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.state import Step
 from tests.loop.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
 from tests.support.cli import timeless as timeless_rows
-from tests.support.game import Guess
 from tests.support.guessing import Guessing, drive_all, rows, timeless
 
 
 class Reviewed(Guessing):
     """Divides by zero when it reviews one of the games."""
 
-    def review(self, task: Task, trial: FinishedTrial) -> Review:
+    def review(self, task, trial):
         return Review(measures={"luck": 1 / (task["data"]["number"] - 2)})
 
 
-def miscounting(task: str, trajectory: list[Step]) -> bool:
-    return len(5) == 3  # type: ignore[arg-type]
+def miscounting(task, trajectory):
+    return len(5) == 3
 
 
-def raising(trajectory: list[Step]) -> None:
+def raising(trajectory):
     raise NameError("name 'reason' is not defined")
 
 
@@ -49,9 +43,7 @@ ALL = ["g1", "g2", "g3", "g4"]
     ],
     ids=["evaluator", "review", "heuristic"],
 )
-def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(
-    tmp_path: Path, broken: dict[str, Any], tasks: list[str], says: str, in_step: bool
-) -> None:
+def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(tmp_path, broken, tasks, says, in_step):
     broken = {name: part() if isinstance(part, type) else part for name, part in broken.items()}
     drive_all(tmp_path / "whole", think_first, in_step=in_step)
     folder = tmp_path / "run"
@@ -88,11 +80,11 @@ class Stop(BaseException):
     ],
     ids=["half a surrogate in a long text", "BaseException"],
 )
-def test_any_exception_ends_its_task_alone(tmp_path: Path, error: BaseException, says: str) -> None:
+def test_any_exception_ends_its_task_alone(tmp_path, error, says):
     class Raising(Guessing):
         blocking = True
 
-        def start(self, task: Task) -> Guess:
+        def start(self, task):
             if task["id"] == "g2":
                 raise error
             return super().start(task)
@@ -121,14 +113,12 @@ class Broken(Guessing):
 '''
 
 
-def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path: Path) -> None:
+def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path):
     with GuessingServer() as server:
         count_and_resume(make_home(tmp_path), server)
 
 
-def count_and_resume(
-    home: Path, server: GuessingServer, *more: str, call: Callable[..., tuple[int, str, str]] = call
-) -> None:
+def count_and_resume(home, server, *more, call=call):
     """Run games of which one has a bug, mend it, and resume the run."""
     (home / "toys" / "broken.py").write_text(BROKEN)
     args = [each.replace("toys.guessing:Guessing", "toys.broken:Broken") for each in run_args(server)]

@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,14 +11,13 @@ from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.matrix import (
     ExperimentObserver,
-    Outcome,
     check,
     estimate,
     estimate_table,
     run_experiment,
     total,
 )
-from langgraph_reflexion.experiments.matrix_file import Experiment, read_experiment
+from langgraph_reflexion.experiments.matrix_file import read_experiment
 from tests.support.cli import GuessingServer
 from tests.support.guessing import rows
 
@@ -29,22 +26,22 @@ GUESSING = "tests.support.guessing:Guessing"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[GuessingServer]:
+def server():
     with GuessingServer() as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def read(folder: Path, text: str) -> Experiment:
+def read(folder, text):
     (folder / "experiment.toml").write_text(text)
     return read_experiment(folder / "experiment.toml")
 
 
-def matrix(server: GuessingServer, more: str = "", seeds: str = "2") -> str:
+def matrix(server, more="", seeds="2"):
     """Two strategies under some seeds, at a game that an agent which learns solves in time."""
     return f"""
         [common]
@@ -63,17 +60,17 @@ def matrix(server: GuessingServer, more: str = "", seeds: str = "2") -> str:
         """
 
 
-def run(experiment: Experiment, out: Path, **given: Any) -> list[Outcome]:
+def run(experiment, out, **given):
     with locked(out):
         runs = check(experiment, out)
         return asyncio.run(run_experiment(runs, ExperimentObserver(), given))
 
 
-def statuses(outcomes: list[Outcome]) -> list[str]:
+def statuses(outcomes):
     return [outcome.status for outcome in outcomes]
 
 
-def test_every_combination_is_a_run_with_the_most_specific_settings(tmp_path: Path) -> None:
+def test_every_combination_is_a_run_with_the_most_specific_settings(tmp_path):
     experiment = read(
         tmp_path,
         """
@@ -123,7 +120,7 @@ def test_every_combination_is_a_run_with_the_most_specific_settings(tmp_path: Pa
 
 
 @pytest.mark.needs("sandbox")
-def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
+def test_the_experiments_of_the_documentation_can_run(tmp_path):
     runs = check(read_experiment(DOCS / "experiments" / "demo.toml"), tmp_path / "out")
     assert [len(each.tasks) for each in runs[:9]] == [20] * 2 + [24] * 4 + [8] * 3
     assert not any(each.refusal for each in runs)
@@ -159,13 +156,13 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path: Path) -> None:
         ("[matrix]\nenvironments = ['a/b', 'a b']", "2 runs would be called a-b-demo-s0"),
     ],
 )
-def test_a_mistake_is_named_by_file_table_and_key(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_named_by_file_table_and_key(tmp_path, text, said):
     with pytest.raises(ConfigurationError, match=re.escape(said)) as caught:
         read(tmp_path, text)
     assert "experiment.toml" in str(caught.value)
 
 
-def test_impossible_combinations_are_named_before_any_run(tmp_path: Path) -> None:
+def test_impossible_combinations_are_named_before_any_run(tmp_path):
     text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld"]\nactors = ["react", "cot"]'
     experiment = read(tmp_path, f"{text}\n[environments.alfworld]\nray_address = 'host:1'\nactors = ['react']")
     with pytest.raises(ConfigurationError) as caught:
@@ -178,7 +175,7 @@ def test_impossible_combinations_are_named_before_any_run(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_a_repeated_experiment_runs_only_what_is_new(tmp_path: Path, server: GuessingServer) -> None:
+def test_a_repeated_experiment_runs_only_what_is_new(tmp_path, server):
     experiment, out = read(tmp_path, matrix(server)), tmp_path / "out"
     outcomes = run(experiment, out)
     assert statuses(outcomes) == ["finished"] * 4
@@ -198,7 +195,7 @@ def test_a_repeated_experiment_runs_only_what_is_new(tmp_path: Path, server: Gue
 
 
 @pytest.mark.long
-def test_estimates_come_from_recorded_runs(tmp_path: Path, server: GuessingServer) -> None:
+def test_estimates_come_from_recorded_runs(tmp_path, server):
     experiment, out = read(tmp_path, matrix(server, seeds="1")), tmp_path / "out"
     before = [estimate(each, []) for each in check(experiment, out)]
     assert [(each.tasks, each.most, each.calls, each.basis) for each in before] == [(4, 16, None, "")] * 2
@@ -218,7 +215,7 @@ def test_estimates_come_from_recorded_runs(tmp_path: Path, server: GuessingServe
     assert "game-retry-toy-s0" in estimate_table(estimates).caption
 
 
-def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path: Path, server: GuessingServer) -> None:
+def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path, server):
     text = matrix(server, '[models.far]\nmodel = "openai:far"', seeds="1")
     experiment = read(tmp_path, text.replace("[matrix]", '[matrix]\nmodels = ["far", "toy"]'))
     outcomes = run(experiment, tmp_path / "out")
@@ -226,7 +223,7 @@ def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path: Path, s
     assert "OPENAI_API_KEY" in outcomes[0].why
 
 
-def test_runs_one_axis_apart_are_paired_whatever_else_follows_from_it(tmp_path: Path, server: GuessingServer) -> None:
+def test_runs_one_axis_apart_are_paired_whatever_else_follows_from_it(tmp_path, server):
     text = f"""
         [common]
         limit = 1

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,13 +17,13 @@ from tests.support.run_folders import folder, row
 PASSWORD = "hunter2-hunter2"
 
 
-def play(out: Path, lessons: Path | None, limit: int = 6, **more: Any) -> dict[str, Any]:
+def play(out, lessons, limit=6, **more):
     where = str(lessons) if lessons else None
     run(RunSettings(environment="hotpotqa", limit=limit, lessons=where, **more), out)
     return dict(json.loads((out / "run.json").read_text()))
 
 
-def kept(lessons: Path) -> LessonSnapshot:
+def kept(lessons):
     async def read() -> LessonSnapshot:
         async with open_lessons(lessons) as store:
             return await LessonStore(store, "hotpotqa").snapshot()
@@ -33,7 +31,7 @@ def kept(lessons: Path) -> LessonSnapshot:
     return asyncio.run(read())
 
 
-def test_a_run_that_learns_takes_one_task_at_a_time_and_can_be_repeated_and_resumed(tmp_path: Path) -> None:
+def test_a_run_that_learns_takes_one_task_at_a_time_and_can_be_repeated_and_resumed(tmp_path):
     info = play(tmp_path / "one", tmp_path / "1.db", concurrency=8)
     assert (info["settings"]["concurrency"], info["seen"]) == (1, [])
     play(tmp_path / "two", tmp_path / "2.db", limit=3, concurrency=4)
@@ -49,7 +47,7 @@ def test_a_run_that_learns_takes_one_task_at_a_time_and_can_be_repeated_and_resu
         resume(tmp_path / "two")
 
 
-def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path: Path) -> None:
+def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path):
     lessons = tmp_path / "l.db"
     play(tmp_path / "fill", lessons, limit=4, recall=False)
     assert all(recorded["lessons"] == [] for recorded in rows(tmp_path / "fill"))
@@ -68,7 +66,7 @@ def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path: Pat
         play(tmp_path / "three", tmp_path / "none.db", frozen=True)
 
 
-def test_no_password_is_written_or_shown(tmp_path: Path) -> None:
+def test_no_password_is_written_or_shown(tmp_path):
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:bad/lessons?sslpassword={PASSWORD}"
     settings = RunSettings(environment="hotpotqa", limit=1, lessons=address)
     assert PASSWORD not in json.dumps(settings.public())
@@ -80,9 +78,9 @@ def test_no_password_is_written_or_shown(tmp_path: Path) -> None:
     assert not [each for each in tmp_path.rglob("*") if each.is_file() and PASSWORD.encode() in each.read_bytes()]
 
 
-def test_runs_are_compared_on_tasks_without_lessons_of_their_own(tmp_path: Path) -> None:
+def test_runs_are_compared_on_tasks_without_lessons_of_their_own(tmp_path):
     tasks = ["a", "b", "c", "d"]
-    settings: dict[str, Any] = {"lessons": "l.db", "recall": True, "frozen": True}
+    settings = {"lessons": "l.db", "recall": True, "frozen": True}
     taught = folder(tmp_path / "with", [row(each, 1, True) for each in tasks], tasks, **settings)
     (taught / "run.json").write_text(json.dumps(json.loads((taught / "run.json").read_text()) | {"seen": ["a"]}))
     first = [row("a", 1, True), *(row(each, 1, False) for each in tasks[1:])]

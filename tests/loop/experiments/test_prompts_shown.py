@@ -2,8 +2,6 @@
 
 import html
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.messages import convert_to_openai_messages
@@ -18,7 +16,7 @@ from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.testing import ModelServer
 
 
-def compared(messages: list[dict[str, Any]]) -> str:
+def compared(messages):
     """Return messages in the form of OpenAI's requests, without the ids of calls."""
     calls = [[call["function"] for call in each.get("tool_calls") or []] for each in messages]
     return json.dumps(
@@ -26,11 +24,11 @@ def compared(messages: list[dict[str, Any]]) -> str:
     )
 
 
-def length(messages: list[dict[str, Any]]) -> int:
+def length(messages):
     return sum(len(each.get("content") or "") for each in messages)
 
 
-def shown_and_sent(folder: Path, chars: int | None = None, **settings: Any) -> tuple[list[str], list[str]]:
+def shown_and_sent(folder, chars=None, **settings):
     """Run, and return the prompts as rendered and those that the server answered, both sorted."""
     with pytest.MonkeyPatch.context() as patch, ModelServer(context_chars=chars) as server:
         patch.setenv("OPENAI_API_KEY", "any")
@@ -40,14 +38,14 @@ def shown_and_sent(folder: Path, chars: int | None = None, **settings: Any) -> t
     with RunPrompts(folder) as prompts:
         for row in (row for task in prompts.run.tasks for row in prompts.whole_trials(task)):
             task, trial = row["task_id"], row["trial"]
-            places: list[Any] = [step["number"] for step in row["steps"]]
+            places = [step["number"] for step in row["steps"]]
             places += ["judge"] if settings.get("evaluator") == "llm" else []
             places += [None] if any(each["trial"] == trial for each in row.get("reflections", [])) else []
-            shown += [compared(convert_to_openai_messages(prompts.messages(task, trial, each))) for each in places]  # type: ignore[arg-type]
+            shown += [compared(convert_to_openai_messages(prompts.messages(task, trial, each))) for each in places]
     return sorted(shown), sorted(compared(each) for each in bodies if not chars or length(each) <= chars)
 
 
-def slow(*values: Any) -> Any:
+def slow(*values):
     return pytest.param(*values, marks=pytest.mark.long)
 
 
@@ -64,16 +62,14 @@ def slow(*values: Any) -> Any:
         slow("webshop", "react", {"max_actions": 6}),
     ],
 )
-def test_rendered_prompts_are_those_that_the_model_got(
-    tmp_path: Path, environment: str, actor: str, settings: dict[str, Any]
-) -> None:
+def test_rendered_prompts_are_those_that_the_model_got(tmp_path, environment, actor, settings):
     settings = {"limit": 2, "max_trials": 2, **settings}
     shown, sent = shown_and_sent(tmp_path / "run", environment=environment, actor=actor, **settings)
     assert len(shown) > 3
     assert shown == sent
 
 
-def test_prompts_of_your_own_agent(tmp_path: Path) -> None:
+def test_prompts_of_your_own_agent(tmp_path):
     (tmp_path / "mine.py").write_text(
         "agent = lambda messages: '41'\nverdict = lambda task, result: (False, 'It is not 41.')\n"
     )
@@ -88,25 +84,25 @@ def test_prompts_of_your_own_agent(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "run"
     run(RunSettings.read({"environment": "fever", "limit": 1, "max_trials": 2}), folder)
     return folder
 
 
-def test_prompt_of_a_trial_for_a_reader(recorded: Path) -> None:
+def test_prompt_of_a_trial_for_a_reader(recorded):
     shown = trials_of_run(recorded, "1")[1].prompt(1, 1)
     assert shown.parts[0][0] == "system"
     assert shown.parts[-1][1] in html.unescape(shown._repr_html_())
 
 
 @pytest.mark.parametrize(("place", "word"), [((1, 99), "step 99"), ((9, 1), "trial 9"), ((1, "judge"), "evaluator")])
-def test_prompt_that_was_not_made(recorded: Path, place: tuple[int, Any], word: str) -> None:
+def test_prompt_that_was_not_made(recorded, place, word):
     with pytest.raises(ConfigurationError, match=word):
         shown_prompt(recorded, read_run(recorded).info["tasks"][0], *place)
 
 
-def test_page_says_why_it_leaves_prompts_out(recorded: Path, tmp_path: Path) -> None:
+def test_page_says_why_it_leaves_prompts_out(recorded, tmp_path):
     run = read_run(recorded)
     run.info["settings"] |= {"options": {"path": str(tmp_path / "moved.jsonl")}, "split": "path"}
     view = trials_of_run(recorded, "1").views[0]
@@ -114,7 +110,7 @@ def test_page_says_why_it_leaves_prompts_out(recorded: Path, tmp_path: Path) -> 
         assert (shown.of(view), "moved.jsonl cannot be read" in shown.left_out) == ([], True)
 
 
-def test_run_is_not_resumed_with_other_prompts(recorded: Path) -> None:
+def test_run_is_not_resumed_with_other_prompts(recorded):
     changed = recorded / "prompts" / "act.md"
     text = changed.read_text()
     changed.write_bytes(b"Do something else.\xff")

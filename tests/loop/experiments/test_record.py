@@ -2,9 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +9,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.locks import locked
 from langgraph_reflexion.experiments.provenance import commit_of
 from langgraph_reflexion.experiments.record import RunRecord, read_run
-from langgraph_reflexion.experiments.rows import Finished, TrialRow, atomic_write
+from langgraph_reflexion.experiments.rows import Finished, atomic_write
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS
@@ -20,12 +17,11 @@ from tests.support.run_folders import SETTINGS
 INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
 
 
-def trial(task: str, number: int, **changes: Any) -> TrialRow:
-    row: dict[str, Any] = dict.fromkeys(TRIAL_KEYS, 0) | {"task_id": task, "trial": number} | changes
-    return row  # type: ignore[return-value]
+def trial(task, number, **changes):
+    return dict.fromkeys(TRIAL_KEYS, 0) | {"task_id": task, "trial": number} | changes
 
 
-def record(folder: Path, *trials: TrialRow, secrets: Sequence[str] = ()) -> None:
+def record(folder, *trials, secrets=()):
     """Open the record, add these trials, and close it."""
     opened = RunRecord(folder, INFO, secrets)
     for row in trials:
@@ -33,17 +29,19 @@ def record(folder: Path, *trials: TrialRow, secrets: Sequence[str] = ()) -> None
     opened.close(1.0)
 
 
-def numbers(folder: Path) -> list[tuple[str, int]]:
+def numbers(folder):
     return [(row["task_id"], row["trial"]) for row in rows(folder)]
 
 
-def test_rows_are_ordered_by_task_and_trial(tmp_path: Path) -> None:
-    record(tmp_path, trial("a", 1), trial("b", 2), trial("b", 1))
+def test_rows_are_ordered_by_task_and_trial_and_hold_no_secret(tmp_path):
+    refused = trial("a", 1, fault='401: sk-very"secret is no key')
+    record(tmp_path, refused, trial("b", 2), trial("b", 1), secrets=['sk-very"secret'])
     assert numbers(tmp_path) == [("b", 1), ("b", 2), ("a", 1)]
+    assert rows(tmp_path)[2]["fault"] == "401: [secret] is no key"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trials.jsonl"]
 
 
-def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_path):
     record(tmp_path, trial("a", 1))
     with (tmp_path / "trials.jsonl").open("a") as file:
         file.write('{"task_id": "a", "tri')
@@ -52,7 +50,7 @@ def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_
     assert numbers(tmp_path) == [("a", 1), ("a", 2)]
 
 
-def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_before_its_first_row_has_no_rows(tmp_path):
     record(tmp_path)
     (tmp_path / "trials.jsonl").unlink()
     # Of one that came to its end, or to a pause, they were removed.
@@ -66,7 +64,7 @@ LINES = [b"nonsense", b'{"task_id": "a"}', b'{"task_id": "a", "trial": [1]}', b"
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line: bytes) -> None:
+def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path, line):
     record(tmp_path, trial("a", 1), trial("a", 2))
     _, second = (tmp_path / "trials.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "trials.jsonl").write_bytes(line + b"\n" + second)
@@ -76,14 +74,14 @@ def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path: Path, line:
     assert (tmp_path / "trials.jsonl").read_bytes() == second
 
 
-def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path):
     record(tmp_path)
     (tmp_path / "trials.jsonl").write_text(json.dumps(trial("other", 1)) + "\n")
     with pytest.raises(ConfigurationError, match=r"holds trials of other, .* no task of run\.json"):
         RunRecord(tmp_path, INFO)
 
 
-def test_a_folder_that_cannot_hold_the_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_hold_the_run_is_refused(tmp_path):
     (tmp_path / "trials.jsonl").touch()
     with pytest.raises(ConfigurationError, match=r"holds trials and no run.json"):
         RunRecord(tmp_path, INFO)
@@ -94,7 +92,7 @@ def test_a_folder_that_cannot_hold_the_run_is_refused(tmp_path: Path) -> None:
         atomic_write(tmp_path / "gone" / "run.json", [b"{}"])
 
 
-def test_a_folder_is_locked_by_one_process_at_a_time(tmp_path: Path) -> None:
+def test_a_folder_is_locked_by_one_process_at_a_time(tmp_path):
     folder = tmp_path / "runs" / "run"
     with locked(folder):
         with pytest.raises(ConfigurationError, match=r"another process is using .*run"), locked(folder):
@@ -106,7 +104,7 @@ def test_a_folder_is_locked_by_one_process_at_a_time(tmp_path: Path) -> None:
         raise AssertionError
 
 
-def test_a_folder_without_a_first_row_is_left_as_it_was(tmp_path: Path) -> None:
+def test_a_folder_without_a_first_row_is_left_as_it_was(tmp_path):
     with locked(tmp_path / "runs" / "run"):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -117,13 +115,8 @@ def test_a_folder_without_a_first_row_is_left_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_secrets_are_replaced_in_rows(tmp_path: Path) -> None:
-    record(tmp_path, trial("a", 1, fault='401: sk-very"secret is no key'), secrets=['sk-very"secret'])
-    assert rows(tmp_path)[0]["fault"] == "401: [secret] is no key"
-
-
-def test_a_file_has_a_commit_if_a_repository_tracks_it(tmp_path: Path) -> None:
-    def git(*args: str) -> str:
+def test_a_file_has_a_commit_if_a_repository_tracks_it(tmp_path):
+    def git(*args):
         who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
         done = subprocess.run(["git", *who, *args], cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout.strip()

@@ -4,14 +4,13 @@ import json
 import sqlite3
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from langgraph_reflexion import ModelFault, Task
+from langgraph_reflexion import ModelFault
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
 from langgraph_reflexion.experiments.record import read_info
@@ -24,7 +23,7 @@ from tests.support.toys import text_of
 drive_all = partial(guessing.drive_all, model_class=ScriptedChatModel)
 
 
-def think_first(messages: list[BaseMessage]) -> Any:
+def think_first(messages):
     """Takes two steps per trial: a thought, then a guess that counts up by whatever the prompt tells of before."""
     before = messages[1].text
     tried = max(before.count("Next time I will say"), before.count("Action: say"))
@@ -40,7 +39,7 @@ def think_first(messages: list[BaseMessage]) -> Any:
 class Interrupted:
     """Replies until the n-th call, which meets an error."""
 
-    def __init__(self, call: int, error: Exception) -> None:
+    def __init__(self, call, error):
         self.calls, self.call, self.error = 0, call, error
 
     def __call__(self, messages: list[BaseMessage]) -> Any:
@@ -48,7 +47,7 @@ class Interrupted:
         return self.error if self.calls == self.call else think_first(messages)
 
 
-SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
+SETTINGS = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
 
 
 @pytest.mark.parametrize(
@@ -59,9 +58,7 @@ SETTINGS: dict[str, Any] = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1
         pytest.param("last_attempt", "history", 1, False, marks=pytest.mark.long),
     ],
 )
-def test_a_run_stopped_at_any_call_continues_and_repeats_no_call(
-    tmp_path: Path, strategy: str, checkpoints: str, every: int, forgets: bool
-) -> None:
+def test_a_run_stopped_at_any_call_continues_and_repeats_no_call(tmp_path, strategy, checkpoints, every, forgets):
     """Also where the process died between the writes of a step and its checkpoint, which then has no next node."""
     settings = SETTINGS | {"strategy": strategy, "checkpoints": checkpoints}
     _, model = drive_all(tmp_path / "whole", think_first, **settings)
@@ -78,7 +75,7 @@ def test_a_run_stopped_at_any_call_continues_and_repeats_no_call(
         assert (call - 1) + len(rest.prompts) == calls
 
 
-def forget_last_checkpoint(folder: Path) -> None:
+def forget_last_checkpoint(folder):
     last = "SELECT thread_id || max(checkpoint_id) FROM checkpoints GROUP BY thread_id"
     with closing(sqlite3.connect(folder / "checkpoints.db")) as connection, connection:
         connection.execute(f"DELETE FROM checkpoints WHERE thread_id || checkpoint_id IN ({last})")
@@ -89,14 +86,14 @@ class Unprepared(Guessing):
 
     prepared = 0
 
-    def prepare(self, task: Task) -> dict[str, Any]:
+    def prepare(self, task):
         self.prepared += 1
         if self.prepared == 1:
             raise OSError("no room")
         return {}
 
 
-def test_a_fault_before_the_first_trial_is_retried_by_resuming(tmp_path: Path) -> None:
+def test_a_fault_before_the_first_trial_is_retried_by_resuming(tmp_path):
     environment = Unprepared(numbers=[2, 3])
     for statuses in ({"fault": 1, "solved": 1}, {"fault": 0, "solved": 2}):
         summary, _ = drive_all(tmp_path, environment=environment, concurrency=1)
@@ -108,9 +105,7 @@ def test_a_fault_before_the_first_trial_is_retried_by_resuming(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("strategy", "in_step", "first"), [("reflexion", False, 1), ("retry", True, 2)])
-def test_a_run_with_more_trials_continues_with_the_reflection_on_the_last_one(
-    tmp_path: Path, strategy: str, in_step: bool, first: int
-) -> None:
+def test_a_run_with_more_trials_continues_with_the_reflection_on_the_last_one(tmp_path, strategy, in_step, first):
     settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 3, 9]}
     _, whole = drive_all(tmp_path / "whole", think_first, **settings | {"max_trials": 4})
     _, one = drive_all(tmp_path / "run", think_first, **settings | {"max_trials": first})
@@ -120,11 +115,11 @@ def test_a_run_with_more_trials_continues_with_the_reflection_on_the_last_one(
 
 
 @pytest.mark.parametrize(("in_step", "forgets"), [(False, False), (True, False), (False, True)])
-def test_a_finished_run_stays_as_it_is(tmp_path: Path, in_step: bool, forgets: bool) -> None:
-    def files() -> dict[str, Any]:
+def test_a_finished_run_stays_as_it_is(tmp_path, in_step, forgets):
+    def files():
         return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.jsonl")}
 
-    settings: dict[str, Any] = {"numbers": [1, 2, 9], "in_step": in_step, "checkpoints": "history"}
+    settings = {"numbers": [1, 2, 9], "in_step": in_step, "checkpoints": "history"}
     first, _ = drive_all(tmp_path, **settings)
     if forgets:
         forget_last_checkpoint(tmp_path)
@@ -136,11 +131,11 @@ def test_a_finished_run_stays_as_it_is(tmp_path: Path, in_step: bool, forgets: b
 
 
 class Repairs(Watch):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.repairs: list[str] = []
 
-    def on_repair(self, task: str, what: str) -> None:
+    def on_repair(self, task, what):
         self.repairs.append(f"{task}: {what}")
 
 
@@ -153,10 +148,8 @@ class Repairs(Watch):
     ],
     ids=["the last trial", "an earlier one", "an earlier one, with a history"],
 )
-def test_a_torn_row_is_restored_or_its_task_begins_again(
-    tmp_path: Path, checkpoints: str, lost: int, says: str | None
-) -> None:
-    settings: dict[str, Any] = {"numbers": [2, 1], "checkpoints": checkpoints}
+def test_a_torn_row_is_restored_or_its_task_begins_again(tmp_path, checkpoints, lost, says):
+    settings = {"numbers": [2, 1], "checkpoints": checkpoints}
     drive_all(tmp_path, think_first, **settings)
     trials = tmp_path / "trials.jsonl"
     before, lines = timeless(tmp_path), trials.read_text().splitlines(keepends=True)
@@ -169,7 +162,7 @@ def test_a_torn_row_is_restored_or_its_task_begins_again(
     assert bool(again.prompts) == bool(says and "again" in says)
 
 
-def test_a_broken_database_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_a_broken_database_is_named_with_what_to_do(tmp_path):
     drive_all(tmp_path, numbers=[2])
     for path in tmp_path.glob("checkpoints.db*"):
         path.write_bytes(b"no database, but as long as one " * 500)
@@ -177,7 +170,7 @@ def test_a_broken_database_is_named_with_what_to_do(tmp_path: Path) -> None:
         drive_all(tmp_path, numbers=[2])
 
 
-def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path: Path) -> None:
+def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path):
     drive_all(tmp_path, numbers=[2])
     trials = (tmp_path / "trials.jsonl").read_text()
     for path in tmp_path.glob("checkpoints.db*"):
@@ -187,8 +180,8 @@ def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path: Path) ->
     assert (tmp_path / "trials.jsonl").read_text() == trials
 
 
-def resolved(**changes: Any) -> RunSettings:
-    made: dict[str, Any] = {"max_trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
+def resolved(**changes):
+    made = {"max_trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
     return RunSettings(environment="guessing", **{"budgets": {"run": {"actions": 4}}} | made).resolved(Guessing())
 
 
@@ -206,16 +199,14 @@ def resolved(**changes: Any) -> RunSettings:
         ({}, ["g1", "g2"], "another text of task 'g2': choose another folder"),
     ],
 )
-def test_other_settings_or_tasks_are_refused_without_passwords(
-    tmp_path: Path, changes: dict[str, Any], tasks: list[str], says: str
-) -> None:
+def test_other_settings_or_tasks_are_refused_without_passwords(tmp_path, changes, tasks, says):
     info = new_info(resolved(), ["g1", "g2"]) | {"goals": {"g1": "Guess", "g2": "Guess it."}}
     with pytest.raises(ConfigurationError, match=says) as caught:
         resumed_info(info, resolved(**changes), dict.fromkeys(tasks, "Guess"), tmp_path)
     assert "word" not in str(caught.value)
 
 
-def test_limits_can_be_raised_and_all_else_stays(tmp_path: Path) -> None:
+def test_limits_can_be_raised_and_all_else_stays(tmp_path):
     info = json.loads(json.dumps(new_info(resolved(), ["g1", "g2"]))) | {"goals": {"g1": "Say [secret]."}}
     assert settings_of(info) == resolved(options={"numbers": [1, 2]})
     for changes in ({}, {"concurrency": 1}, {"max_trials": 9}, {"limit": None}, {"limit": 3}, {"budgets": {}}):
@@ -232,7 +223,7 @@ def test_limits_can_be_raised_and_all_else_stays(tmp_path: Path) -> None:
     ("text", "says"),
     [(None, "there is no run.json"), ("{", "not JSON"), ("{}", "lacks settings"), ("[]", "is wrong: list")],
 )
-def test_a_folder_without_a_readable_run_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
+def test_a_folder_without_a_readable_run_is_refused(tmp_path, text, says):
     if text:
         (tmp_path / "run.json").write_text(text)
     with pytest.raises(ConfigurationError, match=says):

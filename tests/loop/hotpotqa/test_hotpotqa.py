@@ -1,23 +1,18 @@
 """HotPotQA with pages from a wiki on loopback, its variants, and real questions."""
 
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
-from pathlib import Path
 
 import pytest
 import wikipedia
 
-from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.experiments.comparison import compare
 from langgraph_reflexion.experiments.runner import run
-from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.hotpotqa import PAGES, as_on_the_hub
+from tests.support.hotpotqa import PAGES
 from tests.support.mediawiki import MEDIAWIKI_FAULTS, MediaWikiServer
 
 REDIRECTS = {"Elms": "Elm", "Elm tree": "Elms", "Woody plants": "Trees", "Here": "There", "There": "Here"}
@@ -142,32 +137,3 @@ def test_a_run_records_f1_and_reports_its_mean(tmp_path):
     assert all(row["measures"]["exact_match"] == row["success"] for row in rows)
     assert [round(solved / 6, 4) for solved in report.solved] == report.measures["exact_match"]
     assert any("exact match" in str(grid.rows) for grid in compare([tmp_path / "run"]).tables())
-
-
-SAMPLE = os.environ.get("HOTPOTQA_SAMPLE", "")
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not SAMPLE or not Path(SAMPLE).is_dir(), reason="HOTPOTQA_SAMPLE names no folder")
-def test_real_questions_run_end_to_end(tmp_path):
-    for path in sorted(Path(SAMPLE).glob("hotpot*.json")):
-        entries = json.loads(path.read_text(encoding="utf-8"))[:20]
-        hub = tmp_path / "hub.jsonl"
-        hub.write_text("".join(json.dumps(as_on_the_hub(entry)) + "\n" for entry in entries), encoding="utf-8")
-        given = {"environment": "hotpotqa", "max_trials": 2, "split": "path", "options": {"path": str(hub)}}
-        for actor in ("react", "cot-gt"):
-            report = run(RunSettings(actor=actor, **given), tmp_path / f"{actor}-{path.stem}").report
-            assert (report.tasks, report.costs["faults"]) == (len(entries), 0)
-
-
-@pytest.mark.parametrize("name", ["cot", "cot-gt"])
-def test_a_variant_is_played_with_its_own_prompts(name):
-    questions = HotPotQA()
-    model = ScriptedChatModel(replies=["I cannot say.", "I should have answered.", "Thought: Hm.\nAction: finish[x]"])
-    graph = create_reflexion(model, questions, actor=name, max_trials=2).compile()
-    final = graph.invoke({"task": questions.tasks()[0]})
-    assert [(trial["stop_reason"], trial["success"]) for trial in final["trials"]] == [("terminated", False)] * 2
-    setting = load_prompts(questions.variant(name).prompts).render("setting")
-    assert all(prompt[0].text.startswith(setting) for prompt in model.prompts[:2])
-    assert "search[" not in model.prompts[0][0].text
-    assert "I should have answered." in model.prompts[2][-1].text

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import Result
@@ -15,8 +14,8 @@ from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.report import report_run
 from langgraph_reflexion.experiments.runner import resume
-from langgraph_reflexion.replication.imports import Import, import_logs
-from langgraph_reflexion.replication.paper import Line, Paper, compare, published_tables
+from langgraph_reflexion.replication.imports import import_logs
+from langgraph_reflexion.replication.paper import compare, published_tables
 from tests.support.run_folders import folder, row
 from tests.support.upstream_clone import (
     MBPP,
@@ -31,33 +30,33 @@ QUESTIONS, PROGRAMS = Path("hotpotqa_runs", "root"), Path("programming_runs", "r
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clone(tmp_path_factory):
     return write_clone(tmp_path_factory.mktemp("clone") / "reflexion")
 
 
 @pytest.fixture(scope="module")
-def imported(clone: Path) -> Import:
+def imported(clone):
     return import_logs(clone, clone.parent / "out", known(clone))
 
 
 @pytest.fixture(scope="module")
-def paper(imported: Import) -> Paper:
+def paper(imported):
     return compare([imported.folder])
 
 
-def value(paper: Paper, title: str, row: str, column: str) -> list[tuple[str, str]]:
+def value(paper, title, row, column):
     """Return the counts and differences beside a published number."""
     (table,) = (name for name in paper.tables if name.startswith(title))
     lines = [line for line in paper.tables[table] if (line.number.row, line.number.column) == (row, column)]
     return [(line.counted, f"{line.difference:+.2f}") for line in lines if line.difference is not None]
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
 
-def test_every_log_becomes_a_run_that_can_be_reported(imported: Import) -> None:
+def test_every_log_becomes_a_run_that_can_be_reported(imported):
     assert len(imported.runs) == 31
     reports = [report_run(read_run(imported.folder / name)) for name in imported.runs]
     assert [report.unfinished for report in reports] == [0] * 31
@@ -80,15 +79,13 @@ def test_every_log_becomes_a_run_that_can_be_reported(imported: Import) -> None:
         ("programming-reflexion_mbpp_rs", {"strategy": "reflexion", "evaluator": "tests", "max_trials": 1}),
     ],
 )
-def test_the_settings_are_those_of_the_log_or_of_its_code(
-    imported: Import, name: str, expected: dict[str, Any]
-) -> None:
+def test_the_settings_are_those_of_the_log_or_of_its_code(imported, name, expected):
     settings = read_run(imported.folder / name).settings
     assert {key: settings[key] for key in expected} == expected
     assert settings["imported"]["source"] == imported.runs[name].source
 
 
-def test_every_published_number_has_a_log_and_differences_beyond_rounding_are_marked(paper: Paper) -> None:
+def test_every_published_number_has_a_log_and_differences_beyond_rounding_are_marked(paper):
     numbers = [number for table in published_tables().values() for number in table]
     assert all(number.source.startswith(("neurips, ", "preprint, ", "both, ")) for number in numbers)
     lines = [(re.split("[,:]", title)[0], line) for title, lines in paper.tables.items() for line in lines]
@@ -112,13 +109,11 @@ def test_every_published_number_has_a_log_and_differences_beyond_rounding_are_ma
         ("WebShop", "ReAct + Reflexion", "%, trial 4", [("35/100", "+0.00"), ("35/100", "+0.00")]),
     ],
 )
-def test_a_published_number_is_compared_with_the_count(
-    paper: Paper, title: str, row: str, column: str, counted: list[tuple[str, str]]
-) -> None:
+def test_a_published_number_is_compared_with_the_count(paper, title, row, column, counted):
     assert value(paper, title, row, column) == counted
 
 
-def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(tmp_path: Path, clone: Path) -> None:
+def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(tmp_path, clone):
     log = clone / PROGRAMS / "reflexion_humaneval_py_pass_at_1" / "reflexion_humaneval_py_pass_at_1.jsonl"
     write(tmp_path / "mine" / "log.jsonl", log.read_bytes().replace(b"\n", b"\r\n"))
     done = import_logs(tmp_path / "mine", tmp_path / "out", known(clone))
@@ -130,7 +125,7 @@ def test_a_moved_log_is_known_by_its_content_and_altered_rows_change_its_counts(
     assert value(altered, "Table 2", "HumanEval (PY)", "TP") == [("141/144", "-0.01")]
 
 
-def test_parts_of_runs_are_not_compared_with_published_numbers(tmp_path: Path) -> None:
+def test_parts_of_runs_are_not_compared_with_published_numbers(tmp_path):
     log = PROGRAMS / "reflexion_mbpp_py3" / "mbpp-py._reflexion_5_gpt-4_pass_at_k_1_py.jsonl"
     write_problems(tmp_path / log, with_tests(MBPP, (242, 289), (64, 108), 4))
     done = import_logs(tmp_path, tmp_path / "out", known(tmp_path))
@@ -140,7 +135,7 @@ def test_parts_of_runs_are_not_compared_with_published_numbers(tmp_path: Path) -
     assert "not in the papers' tables" in run.notes[0]
 
 
-def test_other_and_changed_logs_and_pickles_are_left_out_and_named(tmp_path: Path) -> None:
+def test_other_and_changed_logs_and_pickles_are_left_out_and_named(tmp_path):
     clone = tmp_path / "clone"
     write_env_results(clone / "alfworld_runs" / "root" / "base_run_logs", [50], 134)
     changed = write_env_results(clone / "alfworld_runs" / "root" / "reflexion_run_logs", [60, 80], 134)
@@ -158,7 +153,7 @@ def test_other_and_changed_logs_and_pickles_are_left_out_and_named(tmp_path: Pat
             import_logs(path, tmp_path / "none")
 
 
-def test_a_part_of_a_clone_can_be_imported_into_an_empty_folder(tmp_path: Path, clone: Path) -> None:
+def test_a_part_of_a_clone_can_be_imported_into_an_empty_folder(tmp_path, clone):
     part = import_logs(clone / "webshop_runs", tmp_path / "out", known(clone))
     assert {run.settings["environment"] for run in part.runs.values()} == {"webshop"}
     assert part.missing == ["ALFWorld", "HotPotQA", "programming"]
@@ -168,7 +163,7 @@ def test_a_part_of_a_clone_can_be_imported_into_an_empty_folder(tmp_path: Path, 
         import_logs(clone / "alfworld_runs", tmp_path, known(clone))
 
 
-def test_an_import_that_fails_midway_leaves_nothing_and_can_be_repeated(tmp_path: Path, clone: Path) -> None:
+def test_an_import_that_fails_midway_leaves_nothing_and_can_be_repeated(tmp_path, clone):
     logs, out, listed = clone / "alfworld_runs", tmp_path / "runs" / "out", known(clone)
     too_long = {digest: {**log, "path": f"{log['path']}{'x' * 300}"} for digest, log in listed.items()}
     with pytest.raises(ConfigurationError, match="cannot write"):
@@ -177,7 +172,7 @@ def test_an_import_that_fails_midway_leaves_nothing_and_can_be_repeated(tmp_path
     assert len(import_logs(logs, out, listed).runs) == len(compare([out]).runs) == 2
 
 
-def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clone: Path) -> None:
+def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path, clone):
     done = import_logs(clone / "alfworld_runs", tmp_path / "out", known(clone))
     with pytest.raises(ConfigurationError, match="imported"):
         resume(done.folder / "alfworld-base_run_logs")
@@ -192,7 +187,7 @@ def test_incomplete_imports_are_named_and_cannot_be_resumed(tmp_path: Path, clon
         compare([tmp_path / "none"])
 
 
-def beside(path: Path) -> dict[tuple[str, str, str], Line]:
+def beside(path):
     """Return the lines of a run by table, row and column."""
     return {
         (re.split("[,:]", title)[0], line.number.row, line.number.column): line
@@ -202,12 +197,12 @@ def beside(path: Path) -> dict[tuple[str, str, str], Line]:
     }
 
 
-def test_your_own_programs_are_counted_by_their_last_trial(tmp_path: Path) -> None:
+def test_your_own_programs_are_counted_by_their_last_trial(tmp_path):
     verdicts = {"a": [(False, False), (True, True)], "b": [(False, True)], "c": [(False, False), (True, False)]}
     verdicts["d"] = [(False, False)] * 2
     rows = [row(task, trial, *each) for task, tried in verdicts.items() for trial, each in enumerate(tried, 1)]
     options = {"path": "data/humaneval-rs-hardest50.jsonl.gz", "language": "rust"}
-    settings: dict[str, Any] = {"environment": "programming", "split": "file", "options": options, "actor": "code"}
+    settings = {"environment": "programming", "split": "file", "options": options, "actor": "code"}
     lines = beside(folder(tmp_path / "own", rows, list("abcd"), evaluator="tests", max_trials=2, **settings))
     assert {name for _, name, _ in lines} == {"HumanEval (RS)", "Reflexion"}
     assert {lines["Table 2", "HumanEval (RS)", column].counted for column in ("TP", "FP", "FN", "TN")} == {"1/2"}
@@ -221,16 +216,14 @@ def test_your_own_programs_are_counted_by_their_last_trial(tmp_path: Path) -> No
         ({"environment": "programming", "actor": "code", "split": "own"}, set()),
     ],
 )
-def test_your_own_runs_are_compared_with_numbers_of_their_kind(
-    tmp_path: Path, settings: dict[str, Any], rows_of: set[str]
-) -> None:
+def test_your_own_runs_are_compared_with_numbers_of_their_kind(tmp_path, settings, rows_of):
     rows = [row("a", 1, True), *(row("b", trial, False) for trial in range(1, 13))]
     lines = beside(folder(tmp_path / "own", rows, ["a", "b"], **({"options": {}, "max_trials": 12} | settings)))
     assert {name for _, name, _ in lines} == rows_of
     assert not [line for line in lines.values() if line.number.unit == "tasks"], "the run has fewer tasks"
 
 
-def test_the_command_compares_imports_and_your_own_runs(tmp_path: Path, clone: Path, imported: Import) -> None:
+def test_the_command_compares_imports_and_your_own_runs(tmp_path, clone, imported):
     def call(*arguments: object) -> Result:
         done = CliRunner().invoke(app, [*map(str, arguments)])
         assert done.exit_code == 0, done.output

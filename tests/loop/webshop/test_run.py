@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.demo.prompt import without_examples
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.experiments.runner import run
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import asks_for
+from tests.support.toys import asks_for, play
+
+pytestmark = pytest.mark.extra("webshop")
 
 
 def test_a_run_reports_the_mean_reward(tmp_path):
@@ -34,12 +34,7 @@ def test_the_next_trial_is_shown_the_reflection_except_under_upstream(profile, s
             return LESSON
         return "Action: click[Back to Search]" if len(messages) % 4 == 0 else f"Action: search[thing {len(messages)}]"
 
-    model = ScriptedChatModel(replies=reply)
-    final = (
-        create_reflexion(model, WebShop(), max_trials=3, profile=profile)
-        .compile()
-        .invoke({"task": WebShop().tasks(limit=1)[0]})
-    )
+    final, model = play(reply, WebShop(), max_trials=3, profile=profile)
     assert [reflection["text"] for reflection in final["reflections"]] == [LESSON] * (2 + (profile == "upstream"))
     trials = [without_examples(messages) for messages in model.prompts if asks_for(messages) == "act"]
     assert [messages[1].text.count(LESSON) for messages in trials if len(messages) == 2] == shown

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.envs.base import FinishedTrial
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import EnvironmentUnavailable
 from tests.support import toys
-from tests.support.workspace import CODE, Play, Played, state
+from tests.support.workspace import CODE, state
 
 
-def test_a_mistake_is_found_and_repaired_through_text_actions(play: Play, folder):
+def test_a_mistake_is_found_and_repaired_through_text_actions(play, folder):
     before = state(folder)
     played = play()
     opening = played.episode.observation
@@ -34,7 +33,7 @@ def test_a_mistake_is_found_and_repaired_through_text_actions(play: Play, folder
     assert state(folder) == before
 
 
-def test_a_change_after_a_success_withdraws_the_reward_until_it_is_verified(play: Play):
+def test_a_change_after_a_success_withdraws_the_reward_until_it_is_verified(play):
     played = play()
     played.do("edit_file", path="code_.py", old="n + 2", new="n * 2")
     assert played.do("verify").reward == 1.0
@@ -45,21 +44,21 @@ def test_a_change_after_a_success_withdraws_the_reward_until_it_is_verified(play
 
 
 @pytest.mark.parametrize("fence", ["\n```", "\n\n```py"])
-def test_a_file_is_written_with_its_lines_and_indentation(play: Play, fence):
+def test_a_file_is_written_with_its_lines_and_indentation(play, fence):
     played = play()
     written = f"write_file[new/a.py]{fence}\nx = 1\n\n    y = 2\n```"
     assert played.say(written).observation == "Wrote new/a.py: 3 lines."
     assert (played.root / "new" / "a.py").read_text() == "x = 1\n\n    y = 2\n"
 
 
-def test_an_edit_keeps_line_ends_and_odd_bytes(play: Play, folder):
+def test_an_edit_keeps_line_ends_and_odd_bytes(play, folder):
     (folder / "old.txt").write_bytes(b"one\r\ntw\xe9\r\nthree\r\n")
     played = play()
     played.do("edit_file", path="old.txt", old="one\n", new="1\n2\n")
     assert (played.root / "old.txt").read_bytes() == b"1\r\n2\r\ntw\xe9\r\nthree\r\n"
 
 
-def test_long_files_are_read_in_parts(play: Play, folder):
+def test_long_files_are_read_in_parts(play, folder):
     (folder / "long.txt").write_text("".join(f"line {n}\n" for n in range(1, 1001)) + "x" * 10_000)
     played = play()
     assert played.say("read_file[long.txt]").observation.endswith("  200  line 200\n[lines 1 to 200 of 1001]")
@@ -90,7 +89,7 @@ def test_long_files_are_read_in_parts(play: Play, folder):
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_what_cannot_be_done_is_said_and_changes_nothing(play: Play, folder, tool, args, says):
+def test_what_cannot_be_done_is_said_and_changes_nothing(play, folder, tool, args, says):
     (folder / "picture").write_bytes(b"\x89PNG\0\0")
     (folder / "huge").write_bytes(b"x" * (2 << 20))
     played = play()
@@ -100,7 +99,7 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(play: Play, folder, too
     assert played.patch() == ""
 
 
-def test_many_files_are_listed_by_folder(play: Play, folder):
+def test_many_files_are_listed_by_folder(play, folder):
     (folder / "many").mkdir()
     for number in range(300):
         (folder / "many" / f"{number}").touch()
@@ -110,7 +109,7 @@ def test_many_files_are_listed_by_folder(play: Play, folder):
 
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "link/secret", "s"])
-def test_paths_do_not_leave_the_workspace(play: Play, tmp_path, path):
+def test_paths_do_not_leave_the_workspace(play, tmp_path, path):
     (tmp_path / "secret").write_text("a secret")
     played = play()
     played.do("run_command", command=f"ln -s {tmp_path} link; ln -s {tmp_path}/secret s")
@@ -126,7 +125,7 @@ def test_paths_do_not_leave_the_workspace(play: Play, tmp_path, path):
     assert (tmp_path / "secret").read_text() == "a secret"
 
 
-def test_commands_see_the_copy_at_the_path_of_the_original(play: Play, folder):
+def test_commands_see_the_copy_at_the_path_of_the_original(play, folder):
     played = play()
     observation = played.do("run_command", command="pwd; echo changed > code_.py; echo out; echo err >&2; exit 3")
     assert observation.observation == f"{folder}\nout\nerr\n[exit status 3]"
@@ -134,14 +133,14 @@ def test_commands_see_the_copy_at_the_path_of_the_original(play: Play, folder):
     assert played.do("read_file", path=str(folder / "code_.py")).observation == "    1  changed"
 
 
-def test_commands_have_network_only_if_allowed(play: Play):
+def test_commands_have_network_only_if_allowed(play):
     command = "cat /proc/net/route | wc -l"
     assert play().do("run_command", command=command).observation.startswith("1\n")
     routes = len(Path("/proc/net/route").read_text().splitlines())
     assert play(network=True).do("run_command", command=command).observation.startswith(f"{routes}\n")
 
 
-def test_a_command_that_fills_the_workspace_is_undone(play: Play):
+def test_a_command_that_fills_the_workspace_is_undone(play):
     played = play()
     before = played.episode.snapshot()
     fill = "echo x > kept.txt; i=0; while [ $i -lt 9 ]; do truncate -s 200M big$i; i=$((i+1)); done"
@@ -151,19 +150,19 @@ def test_a_command_that_fills_the_workspace_is_undone(play: Play):
     assert played.do("list_files").observation == "code_.py\ntests/check.py"
 
 
-def test_unreadable_files_are_kept_in_the_snapshot(play: Play):
+def test_unreadable_files_are_kept_in_the_snapshot(play):
     played = play()
     played.do("run_command", command="mkdir d; echo x > d/f; chmod 0 d/f; chmod 0 d")
     with closing(played.again()) as again:
         assert (again._copy.root / "d" / "f").read_text() == "x\n"
 
 
-def finished(played: Played, number: int, verdict: bool | None, reflection: str | None) -> FinishedTrial:
+def finished(played, number, verdict, reflection):
     trial = toys.finished(number=number)
     return {**trial, "snapshot": played.episode.snapshot(), "verdict": verdict, "reflection": reflection}
 
 
-def test_each_trial_leaves_its_patch_output_and_reflection(play: Play, folder, tmp_path):
+def test_each_trial_leaves_its_patch_output_and_reflection(play, folder, tmp_path):
     played = play(verify=["PYTHONPATH=. python3 tests/check.py", "echo 'a.ts(1,2): error TS1: no'; test -f done"])
     played.do("edit_file", path="code_.py", old="n + 2", new="n * 3")
     played.do("write_file", path="tests/check.py", text="")
@@ -202,7 +201,7 @@ def test_each_trial_leaves_its_patch_output_and_reflection(play: Play, folder, t
     assert (folder / "done").read_text() == "yes\n"
 
 
-def test_a_trial_that_was_not_verified_says_so(play: Play):
+def test_a_trial_that_was_not_verified_says_so(play):
     played = play()
     trial = finished(played, 1, None, None) | {"stop_reason": "budget"}
     files = played.environment.review(played.task, trial).files
@@ -211,7 +210,7 @@ def test_a_trial_that_was_not_verified_says_so(play: Play):
     assert files["task-original/attempts/trial-1.patch"] == ""
 
 
-def test_missing_files_make_the_environment_unavailable(play: Play, folder, tmp_path):
+def test_missing_files_make_the_environment_unavailable(play, folder, tmp_path):
     played = play()
     other = Workspace({"path": folder, "instruction": "x", "verify": "true"}, store=tmp_path / "elsewhere")
     with pytest.raises(EnvironmentUnavailable, match="copy that folder"):
@@ -221,7 +220,7 @@ def test_missing_files_make_the_environment_unavailable(play: Play, folder, tmp_
         played.environment.prepare(played.task)
 
 
-def test_a_missing_program_is_no_verdict_unless_it_may_be_written(play: Play):
+def test_a_missing_program_is_no_verdict_unless_it_may_be_written(play):
     played = play(verify=["pytestt -q && true"])
     with pytest.raises(EnvironmentUnavailable, match="there is no program pytestt"):
         played.do("verify")

@@ -1,8 +1,0 @@
-import pytest
-
-from tests.support.tools import need_extra
-
-
-@pytest.fixture(scope="session", autouse=True)
-def extra() -> None:
-    need_extra("webshop")
