@@ -1,7 +1,6 @@
 """Episodes whose methods are coroutine functions."""
 
 import asyncio
-import json
 from typing import Annotated
 
 import pytest
@@ -159,31 +158,21 @@ def test_the_checks_of_environments_await_its_methods(sums):
     assert sums.log[-1] == "all closed"
 
 
-async def go(self, way: str) -> StepResult:
+async def go(self, way: str):
     """Go."""
     return StepResult(f"You went {way}.", 1.0, terminated=True)
 
 
-async def swim(self) -> StepResult:
-    """Swim."""
-    return StepResult("You swam.", 1.0, terminated=True)
-
-
 class Rooms(Counter):
-    """Its tasks differ in their actions, of classes of their own."""
-
-    worlds = {"c3": with_action(action("go {way}")(go)), "c4": with_action(action("swim")(swim))}
+    """Its actions depend on the task, so that only a task tells that they are asynchronous."""
 
     def for_task(self, task):
-        return self.worlds[task["id"]]
+        return with_action(action("go {way}")(go))
 
     def start(self, task):
         return self.for_task(task).start(task)
 
 
-def test_asynchronous_actions_that_differ_by_task():
-    environment = Rooms()
-    graph, _ = compiled(lambda shown: f"Action: {'swim' if '- swim' in shown[0].text else 'go up'}", environment)
-    finals = [graph.invoke({"task": task}) for task in environment.tasks(limit=2)]
-    assert [final["trajectory"][0]["observation"] for final in finals] == ["You went up.", "You swam."]
-    json.dumps(finals[0]["trajectory"])
+def test_asynchronous_actions_of_a_task():
+    final, _ = play(acting("go up"), Rooms())
+    assert (final["status"], final["trajectory"][0]["observation"]) == ("solved", "You went up.")

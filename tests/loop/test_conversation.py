@@ -1,12 +1,9 @@
 """An environment's graph in a conversation: a message names the task, and the outcome is the answer."""
 
-import json
-
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 
-from langgraph_reflexion import Approval, ConfigurationError, ModelOptions, Retries
+from langgraph_reflexion import ConfigurationError, ModelOptions, Retries
 from tests.support import toys
 from tests.support.toys import THREAD, Counter, Parrot, count_to, text_of
 
@@ -54,12 +51,6 @@ def test_a_message_that_names_no_task_or_two_is_refused(named, words):
         compiled(environment=Labelled()).invoke(said(named))
 
 
-def test_a_task_may_be_given_by_its_id_without_a_conversation():
-    final = compiled().invoke({"task": "c3"})
-    assert (final["status"], final["messages"]) == ("solved", [])
-    assert json.loads(json.dumps(final)) == final
-
-
 def test_the_answer_is_the_last_action_and_the_outcome_and_is_streamed_alone():
     graph = compiled(["Action: add 1", "Add more.", "Action: add 3"])
     chunks = list(graph.stream(said("c3"), stream_mode=["messages", "values"]))
@@ -103,15 +94,6 @@ def test_a_message_on_a_used_thread_begins_a_new_task(first, second, kinds):
     assert (final["task"]["id"], final["status"], len(final["trials"])) == ("c4", "solved", 1)
     beside = graph.invoke({"task": "c3"}, THREAD)  # the conversation
     assert (beside["task"]["id"], [kind for kind, _ in spoken(beside)][-2:]) == ("c3", ["ai", "ai"])
-
-
-def test_a_pause_is_answered_and_a_new_message_begins_anew():
-    graph = compiled(saved=True, approval=Approval(actions=["add"]))
-    assert graph.invoke(said("c3"), THREAD)["__interrupt__"]
-    graph.invoke(said("c4"), THREAD)
-    final = graph.invoke(Command(resume="approve"), THREAD)
-    assert (final["task"]["id"], final["status"], final["trial"]) == ("c4", "solved", 1)
-    assert [kind for kind, _ in spoken(final)] == ["human", "human", "ai"]
 
 
 def test_after_a_fault_before_the_first_trial_the_next_message_is_the_next_task():

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
-from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.envs.programming.episode import HANDED_IN
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
@@ -39,7 +37,7 @@ TESTS = "Squares of sides.\n```python\nassert area(2) == 4\nassert area(-1) == 0
 
 
 @pytest.fixture(scope="module")
-def problems(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def problems(tmp_path_factory):
     path = tmp_path_factory.mktemp("problems") / "squares.jsonl"
     path.write_text(json.dumps(PROBLEM) + "\n")
     environment = load_environment("programming", path=str(path))
@@ -47,22 +45,22 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> Any:
     environment.close()
 
 
-def test_a_missing_toolchain_is_noticed_before_a_run(problems: Programming) -> None:
+def test_a_missing_toolchain_is_noticed_before_a_run(problems):
     problems.expect_programs(problems.tasks())
     missing = replace(LANGUAGES["rust"], compile=["rustcc"])
     with pytest.raises(EnvironmentUnavailable, match=r"rust: rustcc: no such program .*; install Rust"):
         CompiledGrader(Sandbox(), Limits()).expect_toolchain(missing)
 
 
-def block(code: str) -> str:
+def block(code):
     return f"I multiply.\n\n```python\n{code}\n```\n"
 
 
-def play(problems: Programming, *programs: Any, tests: str = TESTS, **options: Any) -> tuple[Any, ScriptedChatModel]:
+def play(problems, *programs, tests=TESTS, **options):
     """Run the loop with one program per trial."""
     written = iter(programs)
 
-    def reply(prompt: Any) -> Any:
+    def reply(prompt):
         if prompt[-1].text.endswith("Tests:"):
             return tests
         return next(written) if asks_for(prompt) == "act" else "A negative side has no area."
@@ -71,7 +69,7 @@ def play(problems: Programming, *programs: Any, tests: str = TESTS, **options: A
     return final, model
 
 
-def test_a_program_is_repaired_by_its_self_written_tests(problems: Programming) -> None:
+def test_a_program_is_repaired_by_its_self_written_tests(problems):
     final, model = play(problems, block(WRONG), block(RIGHT))
     assert final["task"]["prepared"]["tests"] == ["assert area(2) == 4", "assert area(-1) == 0"]
     assert [trial["verdict"] for trial in final["trials"]] == [False, True]
@@ -87,7 +85,7 @@ def test_a_program_is_repaired_by_its_self_written_tests(problems: Programming) 
 
 
 @pytest.mark.parametrize(("profile", "recalls"), [("paper", 1), ("upstream", 0)])
-def test_the_first_program_is_asked_for_without_an_example(problems: Programming, profile: str, recalls: int) -> None:
+def test_the_first_program_is_asked_for_without_an_example(problems, profile, recalls):
     tests = "```python\nassert area(-1) == 0\n```"
     for strategy, shown in ((None, [False, True, True]), ("retry", [False, False])):
         wrong = [block(WRONG)] * len(shown)
@@ -98,21 +96,21 @@ def test_the_first_program_is_asked_for_without_an_example(problems: Programming
         assert reflecting == ([0, recalls] if strategy is None else [])
 
 
-def test_hidden_tests_stay_hidden(problems: Programming) -> None:
+def test_hidden_tests_stay_hidden(problems):
     final, model = play(problems, block(WRONG), block(WRONG))
     for hidden in ("candidate(3)", "candidate(-2)", "area(3)", "area(-2)", PROBLEM["canonical_solution"].strip()):
         assert hidden not in json.dumps(final)
         assert hidden not in "".join(map(text_of, model.prompts))
 
 
-def test_only_a_submitted_program_of_a_completed_trial_is_graded(problems: Programming) -> None:
+def test_only_a_submitted_program_of_a_completed_trial_is_graded(problems):
     task = problems.tasks()[0]
     tried = {"name": "run_tests", "args": {"code": RIGHT}, "text": ""}
     assert problems.review(task, finished(tried)).success is False
     assert problems.review(task, {**finished(tried), "stop_reason": "fault"}).success is None
 
 
-def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) -> None:
+def test_a_run_records_verdict_and_truth(problems, tmp_path):
     tests = "```\nassert area(2) == 4\n```"
     model = ScriptedChatModel(replies=lambda prompt: tests if prompt[-1].text.endswith("Tests:") else block(WRONG))
     settings, budgets = RunSettings(environment="programming", max_trials=2).resolved(problems), SharedBudgets()
@@ -125,7 +123,7 @@ def test_a_run_records_verdict_and_truth(problems: Programming, tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_flaky_tests_are_dropped(problems: Programming) -> None:
+def test_flaky_tests_are_dropped(problems):
     luck = "import os\ndef area(side):\n    return os.urandom(1)[0] if side > 6 else side * side"
     flaky = [f"assert area({side}) % 2 == 0" for side in range(7, 12)]
     tests = "\n".join(["```", "assert area(2) == 4", *flaky, "```"])
@@ -137,7 +135,7 @@ def test_flaky_tests_are_dropped(problems: Programming) -> None:
     assert "assert area(2) == 4" in final["task"]["prepared"]["tests"]
 
 
-def test_without_valid_tests_the_first_program_is_accepted_and_prose_is_not(problems: Programming) -> None:
+def test_without_valid_tests_the_first_program_is_accepted_and_prose_is_not(problems):
     none = "I cannot think of any."
     final, _ = play(problems, block(WRONG), tests=none)
     assert (final["status"], final["task"]["prepared"]["tests"]) == ("solved", [])
@@ -147,7 +145,7 @@ def test_without_valid_tests_the_first_program_is_accepted_and_prose_is_not(prob
     assert final["trials"][0]["verdict"] is False
 
 
-def test_six_tests_are_drawn_by_the_seed(problems: Programming) -> None:
+def test_six_tests_are_drawn_by_the_seed(problems):
     many = "```\n" + "\n".join(f"assert area({side}) == {side * side}" for side in range(10)) + "\n```"
     finals = [play(problems, block(RIGHT), tests=many, options=ModelOptions(seed=seed))[0] for seed in (1, 2)]
     one, other = (final["task"]["prepared"]["tests"] for final in finals)
@@ -156,7 +154,7 @@ def test_six_tests_are_drawn_by_the_seed(problems: Programming) -> None:
 
 
 @pytest.mark.parametrize("actor", ["react", "tools"])
-def test_actors_with_actions_run_their_tests(actor: str, problems: Programming) -> None:
+def test_actors_with_actions_run_their_tests(actor, problems):
     def acting(name: str, code: str) -> Any:
         if actor == "react":
             return f"Thought: I try it.\nAction: {name}\n{code}"
@@ -169,13 +167,13 @@ def test_actors_with_actions_run_their_tests(actor: str, problems: Programming) 
 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "```python\n\n```"])
-def test_a_reply_without_a_program_fails(reply: str, problems: Programming) -> None:
+def test_a_reply_without_a_program_fails(reply, problems):
     final, _ = play(problems, reply)
     assert (final["status"], final["trials"][0]["verdict"]) == ("failed", False)
     assert "No program was handed in." in final["evaluation"]["feedback"]
 
 
-def test_invalid_options_are_refused(problems: Programming) -> None:
+def test_invalid_options_are_refused(problems):
     for options, says in (({"language": "cobol"}, "cobol"), ({"path": "/nowhere/x.jsonl"}, "/nowhere/x.jsonl")):
         with pytest.raises(ReflexionError, match=says):
             load_environment("programming", **options)

@@ -12,7 +12,6 @@ from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions, Retries, ToolEnvironment, load_model, load_prompts
 from langgraph_reflexion.memory.episodic import LONGEST
-from langgraph_reflexion.models.client import ESTIMATED
 from langgraph_reflexion.models.limits import LIMITS, limiting
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.toys import INPUT, Counter, asks_for, compiled, play
@@ -126,14 +125,6 @@ def test_a_refused_option_is_left_out_afterwards(option):
     assert f"the server refuses {option}, which is left out" in final["trials"][0]["notes"]
 
 
-def test_missing_usage_is_estimated_and_noted():
-    with server() as asked:
-        record = run(asked)["trials"][0]
-        sent = [len(message["content"]) for message in asked.requests[0].body["messages"]]
-    assert record["usage"]["act"]["input_tokens"] > 2 * sum(sent) // 4
-    assert ESTIMATED in record["notes"]
-
-
 def test_a_tool_call_is_required_and_sent_back_with_content():
     calls = [{"name": "add", "args": {"amount": 1}, "id": "1", "type": "tool_call"}]
     with server(replies=[AIMessage("", tool_calls=calls), "Action: add 2"]) as asked:
@@ -144,7 +135,7 @@ def test_a_tool_call_is_required_and_sent_back_with_content():
     assert said["content"] == "Calling add."
 
 
-def look(number: int) -> str:
+def look(number):
     """Look."""
     return f"{number}" + " bla" * 1000
 
@@ -242,7 +233,8 @@ def test_each_kind_of_call_has_a_limit_in_the_form_that_compatible_servers_take(
     [reflection] = final["reflections"]
     assert len(reflection["text"]) <= LONGEST
     assert reflection["text"].endswith("too many.")
-    assert "reflect: the reply was cut at its limit" in final["trials"][0]["notes"]
+    notes = {"reflect: the reply was cut at its limit", f"the reflection is cut to {LONGEST} characters"}
+    assert notes <= {*final["trials"][0]["notes"]}
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,7 @@ import time
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ModelFault, ModelOptions, Retries
 from langgraph_reflexion.sync import run_blocking
-from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
 from tests.support.toys import INPUT, THREAD, Counter, Timeless, counting_badly, play
 
@@ -32,12 +30,6 @@ async def test_a_graph_runs_inside_a_running_loop_as_in_a_notebook(expected):
     assert [state async for state in compiled().astream(INPUT, stream_mode="values")][-1] == expected
 
 
-def test_a_graph_runs_in_plain_code_and_in_several_loops(expected):
-    graph = compiled()
-    for run in (graph.invoke, lambda given: asyncio.run(graph.ainvoke(given))) * 2:
-        assert run(INPUT) == expected
-
-
 def test_every_checkpointed_state_is_json(expected, caplog):
     graph = compiled(InMemorySaver())
     assert graph.invoke(INPUT, THREAD) == expected
@@ -51,16 +43,6 @@ def test_every_checkpointed_state_is_json(expected, caplog):
 
 def solved():
     return play(lambda _: "Action: add 3")[0]["status"] == "solved"
-
-
-def test_an_exit_inside_a_model_leaves_the_loop_running():
-    class Leaving(ScriptedChatModel):
-        def _generate(self, *args, **options):
-            sys.exit(3)
-
-    with pytest.raises(ModelFault):  # LangChain turns the exit into an error of its own
-        play(Leaving(replies=[]), options=ModelOptions(retries=Retries(attempts=1)))
-    assert solved()
 
 
 class Starting(Counter):

@@ -2,14 +2,12 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 import langgraph_reflexion as lr
-from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.evaluators.judges import ASKED_AGAIN, NO_VERDICT
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -148,11 +146,11 @@ class DraftEpisode(ParrotEpisode):
 
     word = ""
 
-    def step(self, action: Action) -> lr.StepResult:
+    def step(self, action):
         self.word = action["args"]["words"]
         return super().step(action)
 
-    def finalize(self) -> lr.StepResult:
+    def finalize(self):
         if self.word == "burn":
             raise OSError("the paper is on fire")
         return lr.StepResult(f"{self.word!r} has {len(self.word)} letters.", float(len(self.word) == 3))
@@ -161,19 +159,19 @@ class DraftEpisode(ParrotEpisode):
 class Drafts(Parrot):
     episode = DraftEpisode
 
-    def start(self, task: lr.Task) -> DraftEpisode:
+    def start(self, task):
         return DraftEpisode({})
 
 
 STOPS = lr.Heuristic(max_actions=1)
 
 
-def saying(*words: str) -> Any:
+def saying(*words):
     said = iter(words)
     return lambda prompt: f"Action: say {next(said)}" if asks_for(prompt) == "act" else "Another one."
 
 
-def test_the_environment_judges_a_stopped_trial() -> None:
+def test_the_environment_judges_a_stopped_trial():
     final, model = play(saying("moon", "sunny", "sun", "sky"), Drafts(), heuristic=STOPS, max_trials=2)
     trials = [(trial["verdict"], trial["success"], trial["actions"]) for trial in final["trials"]]
     assert (final["status"], trials) == ("solved", [(False, False, 2), (True, True, 2)])
@@ -184,20 +182,20 @@ def test_the_environment_judges_a_stopped_trial() -> None:
     assert "'sunny' has 5 letters." in reflected
 
 
-def test_an_evaluator_sees_what_the_environment_adds() -> None:
+def test_an_evaluator_sees_what_the_environment_adds():
     judge = lambda task, steps: steps[-1]["observation"] == "'moon' has 4 letters."  # noqa: E731
     final, _ = play(saying("sun", "moon"), Drafts(), heuristic=STOPS, evaluator=judge)
     assert (final["trials"][0]["verdict"], final["trials"][0]["success"]) == (True, False)
 
 
-def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault() -> None:
+def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault():
     once = lr.ModelOptions(retries=lr.Retries(attempts=1))
     final, _ = play(saying("a", "burn"), Drafts(), heuristic=STOPS, options=once)
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
     assert "the paper is on fire" in final["fault"]
 
 
-def test_a_stopped_trial_is_judged_after_a_restart() -> None:
+def test_a_stopped_trial_is_judged_after_a_restart():
     replies, saver = saying("a", "sky"), InMemorySaver()
     stopped, _ = compiled(replies, Drafts(), saver, heuristic=STOPS)
     stopped.invoke({"task": Drafts().tasks()[0]}, THREAD, interrupt_before=["evaluate"])
