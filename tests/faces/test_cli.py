@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ class Whole(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+def whole(tmp_path_factory):
     """A complete run that fills a cache."""
     home = make_home(tmp_path_factory.mktemp("home"))
     with GuessingServer(refuses=["stop", "temperature"]) as server:
@@ -44,13 +43,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
         yield Whole(home, server, timeless(home / "whole"), len(server.requests), out)
 
 
-def line_of(out: str, name: str) -> list[str]:
+def line_of(out, name):
     """The cells of a named row in a table of the report."""
     [line] = [line for line in out.splitlines() if line.strip().startswith(f"{name}  ")]
     return line.strip().removeprefix(name).split()
 
 
-def test_run_is_recorded_and_reported_without_the_key(home: Path, server: GuessingServer) -> None:
+def test_run_is_recorded_and_reported_without_the_key(home, server):
     server.drops = {"3"}
     args = run_args(server, "--max-trials", "2", "--retries", "1")
     status, out, err = call(home, *args, key=KEY)
@@ -110,7 +109,7 @@ def test_run_is_recorded_and_reported_without_the_key(home: Path, server: Guessi
         (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
     ],
 )
-def test_invalid_arguments_print_one_line(home: Path, args: list[str], word: str) -> None:
+def test_invalid_arguments_print_one_line(home, args, word):
     if args[:1] == ["run"] and "--model" not in args:
         args = [*args, "--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"]
     status, out, err = call(home, *args, environment={"SSL_CERT_FILE": "none.pem"} if word == "certificates" else {})
@@ -120,7 +119,7 @@ def test_invalid_arguments_print_one_line(home: Path, args: list[str], word: str
     assert sorted(path.name for path in home.glob("*/*.*")) == ["__init__.py", "guessing.py"]
 
 
-def test_play_command(home: Path) -> None:
+def test_play_command(home):
     status, out, err = call(home, "play", ENV, "--task", "g2", typed="?\ndance\n\nwait\nsay 2\nsay 3\n")
     assert (status, err) == (0, "")
     assert out.splitlines()[:3] == ["Your task: Guess it.", "", "I think of a number. This is game 2."]
@@ -133,7 +132,7 @@ def test_play_command(home: Path) -> None:
     assert (status, "fell on the floor" in one_line(err)) == (2, True)
 
 
-def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home: Path) -> None:
+def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home):
     start = "submit\ndef as_list_from_alternate_upto(numbers):\n    numbers = [n for n in numbers if n <= 8]\n    "
     rest = "numbers = numbers[::2]\n\n    return [n for n in numbers if n >= 4]\n.\n"
     assert "You won after 1 action." in call(home, "play", "programming", typed=start + rest)[1]
@@ -146,7 +145,7 @@ def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home: Path
         assert answer in call(home, "play", environment, *steps, typed=typed)[1].partition("The answer:")[2]
 
 
-def test_help_of_run_shows_groups_and_the_options_of_an_environment(home: Path) -> None:
+def test_help_of_run_shows_groups_and_the_options_of_an_environment(home):
     shown = call(home, "run", "alfworld", "--help")[1]
     titles = ["Task", "Model", "Reflexion", "Memory", "Limits", "Scale", "Output", "Options of alfworld"]
     assert [line[:-1] for line in shown.splitlines() if line[:-1] in titles] == titles
@@ -154,7 +153,7 @@ def test_help_of_run_shows_groups_and_the_options_of_an_environment(home: Path) 
     assert "--max-steps" not in call(home, "run", "--help")[1]
 
 
-def test_a_shell_completes_names(home: Path) -> None:
+def test_a_shell_completes_names(home):
     words = {"COMP_WORDS": "langgraph-reflexion run alfworld --strategy l", "COMP_CWORD": "4"}
     asked = {"_LANGGRAPH_REFLEXION_COMPLETE": "complete_bash", **words}
     status, out, err = call(home, environment=asked)
@@ -165,7 +164,7 @@ def test_a_shell_completes_names(home: Path) -> None:
     ("fault", "words"),
     [("wrong-key", r"401.*\(check the key\)$"), ("hang", r"no answer from http://127\S+/v1 in 1 attempt .*seconds$")],
 )
-def test_run_that_cannot_start_leaves_no_files(home: Path, server: GuessingServer, fault: str, words: str) -> None:
+def test_run_that_cannot_start_leaves_no_files(home, server, fault, words):
     server.faults = lambda game: fault
     args = run_args(server, "--concurrency", "1", "--timeout", "0.5", "--retries", "1", "--out", "run")
     status, out, err = call(home, *args, key=KEY)
@@ -174,7 +173,7 @@ def test_run_that_cannot_start_leaves_no_files(home: Path, server: GuessingServe
     assert {path.name for path in home.glob("run/*")} <= {"lock"}
 
 
-def test_report_names_rejected_options_and_cost_and_cached_replies_cost_no_call(whole: Whole) -> None:
+def test_report_names_rejected_options_and_cost_and_cached_replies_cost_no_call(whole):
     for option in ("stop", "temperature"):
         note = f"the server refuses {option}, which is left out"
         assert line_of(whole.out, note) == [str(len(whole.rows))]
@@ -189,7 +188,7 @@ def test_report_names_rejected_options_and_cost_and_cached_replies_cost_no_call(
 
 
 @pytest.mark.long
-def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
+def test_tasks_with_faults_are_resumed(whole):
     home, server = whole.home, whole.server
     faults = iter(["429-retry-after:0.2"])
     server.faults = lambda game: next(faults, None) if game == "3" else {"2": "500", "4": "context"}.get(game)
@@ -204,7 +203,7 @@ def test_tasks_with_faults_are_resumed(whole: Whole) -> None:
     assert timeless(home / "run") == whole.rows
 
 
-def test_show_lists_the_tasks_and_prints_a_prompt(whole: Whole) -> None:
+def test_show_lists_the_tasks_and_prints_a_prompt(whole):
     status, out, err = call(whole.home, "show", "whole")
     assert (status, err, len(out.splitlines())) == (0, "", len({row["task_id"] for row in whole.rows}))
     assert re.fullmatch(r"2  solved in trial 2 .* Guess it\.", out.splitlines()[1])
@@ -216,7 +215,7 @@ def test_show_lists_the_tasks_and_prints_a_prompt(whole: Whole) -> None:
         assert status == 2, one_line(err)
 
 
-def test_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_without_unicode(whole, monkeypatch):
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
     monkeypatch.setattr(sys, "argv", ["langgraph-reflexion", "show", str(whole.home / "whole"), "2"])
@@ -225,7 +224,7 @@ def test_terminal_without_unicode(whole: Whole, monkeypatch: pytest.MonkeyPatch)
     assert b"reflexion ? toys.guessing:Guessing" in written.getvalue()
 
 
-def test_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingServer) -> None:
+def test_experiment_is_estimated_run_and_resumed(home, server):
     file = home / "games.toml"
     file.write_text(
         f"""
@@ -252,7 +251,7 @@ def test_experiment_is_estimated_run_and_resumed(home: Path, server: GuessingSer
 
 
 @pytest.mark.long
-def test_a_reader_may_leave_a_report(tmp_path: Path) -> None:
+def test_a_reader_may_leave_a_report(tmp_path):
     run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
     read, write = os.pipe()
     os.close(read)
@@ -263,7 +262,7 @@ def test_a_reader_may_leave_a_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_sigterm_before_the_first_trial_leaves_no_files(home: Path) -> None:
+def test_sigterm_before_the_first_trial_leaves_no_files(home):
     with GuessingServer() as server:
         server.seconds = 0.3
         process = start(home, *run_args(server, "--option", "highest=1", "--out", "run"))
@@ -278,7 +277,7 @@ def test_sigterm_before_the_first_trial_leaves_no_files(home: Path) -> None:
 
 
 @pytest.mark.parametrize("ctrl_c", [True, False])
-def test_sigterm_stops_a_command_where_ctrl_c_does(ctrl_c: bool) -> None:
+def test_sigterm_stops_a_command_where_ctrl_c_does(ctrl_c):
     handlers = {
         signal.SIGINT: signal.default_int_handler if ctrl_c else signal.SIG_IGN,
         signal.SIGTERM: lambda *_: None,
@@ -294,7 +293,7 @@ def test_sigterm_stops_a_command_where_ctrl_c_does(ctrl_c: bool) -> None:
 
 
 @pytest.mark.parametrize("args", [("run", "--help"), ("--version",)])
-def test_help_and_version_are_quick(home: Path, args: tuple[str, ...]) -> None:
+def test_help_and_version_are_quick(home, args):
     code = (
         "import sys\nfrom langgraph_reflexion.cli import main\ntry:\n    main()\nfinally:\n"
         "    heavy = {'langgraph', 'langchain', 'langchain_core', 'langchain_openai', 'openai'}\n"

@@ -3,11 +3,8 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -25,17 +22,17 @@ CHECKED = ("--evaluator", "checks.py:is_among", "--strategy", "retry", "--max-tr
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "checks.py").write_text("def is_among(result, reference):\n    return result in reference\n")
     return tmp_path
 
 
-def run(*args: str) -> tuple[str, ...]:
+def run(*args):
     return ("run", "my_agent.py:paris", "--tasks", *args, *CHECKED)
 
 
-def write(folder: Path, kind: str, rows: list[dict[str, Any]] = ROWS) -> None:
+def write(folder, kind, rows=ROWS):
     import datasets
 
     made = datasets.Dataset.from_list(rows)
@@ -50,9 +47,7 @@ def write(folder: Path, kind: str, rows: list[dict[str, Any]] = ROWS) -> None:
     ("kind", "tasks", "split"),
     [("saved", "", "test"), ("parquet", "", "test"), ("json", "", "test"), ("parquet", "/test.parquet", "train")],
 )
-def test_a_dataset_in_a_folder_is_run_and_resumed_unless_it_has_changed(
-    home: Path, kind: str, tasks: str, split: str
-) -> None:
+def test_a_dataset_in_a_folder_is_run_and_resumed_unless_it_has_changed(home, kind, tasks, split):
     write(home / "capitals", kind)
     status, out, _ = call(home, *run(f"capitals{tasks}", *FIELDS, *(("--split", "test") if not tasks else ())))
     assert (status, json.loads(out)["statuses"]["solved"], json.loads(out)["statuses"]["failed"]) == (0, 1, 1)
@@ -73,7 +68,7 @@ def test_a_dataset_in_a_folder_is_run_and_resumed_unless_it_has_changed(
         (("nowhere/at/all",), "there is no file or folder nowhere/at/all"),
     ],
 )
-def test_errors(home: Path, args: tuple[str, ...], words: str) -> None:
+def test_errors(home, args, words):
     write(home / "capitals", "saved")
     asked = [*run(*args), *(["--answer-field", "answer"] if len(args) == 1 else [])]
     status, _, err = call(home, *asked)
@@ -81,7 +76,7 @@ def test_errors(home: Path, args: tuple[str, ...], words: str) -> None:
 
 
 @pytest.fixture
-def hub() -> Iterator[str]:
+def hub():
     """The address of a server that has the dataset `me/capitals` as the Hub has its datasets."""
     data = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
     commit, oid, api = "a" * 40, "b" * 40, "/api/datasets/me/capitals"
@@ -93,7 +88,7 @@ def hub() -> Iterator[str]:
     class Hub(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             path, headers = self.path.partition("?")[0], {"X-Repo-Commit": commit, "ETag": f'"{oid}"'}
             body = next((body for pattern, body in served.items() if re.fullmatch(pattern, path)), b"")
             if not body:
@@ -107,7 +102,7 @@ def hub() -> Iterator[str]:
 
         do_HEAD = do_GET  # noqa: N815
 
-        def log_message(self, *args: Any) -> None:
+        def log_message(self, *args):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
@@ -118,7 +113,7 @@ def hub() -> Iterator[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "status"), [("me/capitals", 0), ("me/none", 2)])
-def test_a_dataset_of_the_hub_by_name(home: Path, hub: str, name: str, status: int) -> None:
+def test_a_dataset_of_the_hub_by_name(home, hub, name, status):
     surroundings = {"HF_ENDPOINT": hub, "HF_HOME": str(home / "cache"), "HF_HUB_DISABLE_TELEMETRY": "1"}
     process = start(home, *run(name, *FIELDS), environment=surroundings)
     out, err = process.communicate()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.extra("inspect")
         ("evaluator", "luck", "evaluator='luck': choose one of"),
     ],
 )
-def test_settings_are_checked_before_the_first_sample(name: str, value: object, words: str) -> None:
+def test_settings_are_checked_before_the_first_sample(name, value, words):
     from langgraph_reflexion import ConfigurationError
     from langgraph_reflexion.adapters.inspect import reflexion_agent
 
@@ -31,7 +31,7 @@ def test_settings_are_checked_before_the_first_sample(name: str, value: object, 
 
 @pytest.mark.extra("webshop")
 @pytest.mark.needs("sandbox")
-def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
+def test_every_environment_is_a_task_with_the_settings_of_a_run():
     from langgraph_reflexion.adapters.inspect import registry
 
     for name in ENVIRONMENTS:
@@ -39,7 +39,7 @@ def test_every_environment_is_a_task_with_the_settings_of_a_run() -> None:
         assert [each.id for each in getattr(registry, name)(max_trials=2, strategy="retry").dataset] == ids
 
 
-async def test_messages_keep_their_content_when_converted() -> None:
+async def test_messages_keep_their_content_when_converted():
     from langgraph_reflexion.adapters.inspect.chat_model import to_inspect
 
     call = {"name": "add", "args": {"amount": 3}, "id": "one"}
@@ -56,7 +56,7 @@ async def test_messages_keep_their_content_when_converted() -> None:
     assert [part.type for part in converted[4].content] == ["text", "image"]
 
 
-async def test_provider_content_survives_a_round_trip() -> None:
+async def test_provider_content_survives_a_round_trip():
     from inspect_ai.model import (
         ChatCompletionChoice,
         ChatMessageAssistant,

@@ -2,8 +2,6 @@
 
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -15,16 +13,16 @@ NO_SANDBOX = "Not on this machine"
 OF_A_MACHINE = rf"/(tmp|root|home|Users)/|Warning|{NO_SANDBOX}|commit [0-9a-f]"
 
 
-def outputs(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+def outputs(notebook):
     return [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
 
 
-def source(notebook: dict[str, Any], kind: str) -> str:
+def source(notebook, kind):
     return "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_committed_notebook_is_valid(path: Path) -> None:
+def test_committed_notebook_is_valid(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
@@ -38,7 +36,7 @@ def test_committed_notebook_is_valid(path: Path) -> None:
     assert imported <= {group.module for group in GROUPS}
 
 
-def shown(notebook: dict[str, Any]) -> list[str]:
+def shown(notebook):
     """The outputs as text and as HTML, without times and versions; of a figure, its texts and the numbers in it."""
     found = []
     for output in outputs(notebook):
@@ -50,13 +48,13 @@ def shown(notebook: dict[str, Any]) -> list[str]:
     return found
 
 
-def figure(svg: re.Match[str]) -> str:
+def figure(svg):
     return " ".join(re.findall(r"<(?:text|title)[^>]*>([^<]*)", svg[0]))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs_with_the_same_outputs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_runs_with_the_same_outputs(path, monkeypatch):
     monkeypatch.setenv("GIT_DIR", "/nonexistent")  # outputs name the version, not a commit
     before, after = shown(nbformat.read(path, as_version=4)), shown(executed(path))
     if NO_SANDBOX in "".join(after):

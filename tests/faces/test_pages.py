@@ -3,9 +3,6 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,7 +13,7 @@ from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.docs.command_lines import CHECKS, check
 from tests.docs.generated import REGION, regenerated, writers
 from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPARED, SANDBOXED
-from tests.docs.pages import BY_NAME, DOCS, PAGES, ROOT, Block, Page, commands
+from tests.docs.pages import BY_NAME, DOCS, PAGES, ROOT, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.tools import need
 from tests.support.toys import Counter
@@ -25,14 +22,14 @@ DATA = {"toml": tomllib.loads, "json": json.loads}
 
 
 @pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+def reader(tmp_path, monkeypatch):
     with ModelServer() as server:
         reader = Reader(tmp_path / "reader", server, monkeypatch)
         yield reader
         reader.leave()
 
 
-def shown(page: Page) -> Any:
+def shown(page):
     """The README is followed in the default run."""
     return pytest.param(page, id=page.name, marks=[] if page.name == "README.md" else [pytest.mark.long])
 
@@ -40,7 +37,7 @@ def shown(page: Page) -> Any:
 # langgraph-supervisor imports names that LangGraph has moved.
 @pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 @pytest.mark.parametrize("page", [shown(page) for page in PAGES if page.blocks])
-def test_page_code_runs(page: Page, reader: Reader) -> None:
+def test_page_code_runs(page, reader):
     if page.name in SANDBOXED:
         need("bubblewrap")
     if package := PACKAGES.get(page.name):
@@ -49,9 +46,9 @@ def test_page_code_runs(page: Page, reader: Reader) -> None:
     follow(page, reader)
 
 
-def follow(page: Page, reader: Reader) -> None:
+def follow(page, reader):
     """Do what a page shows, block by block."""
-    said: str | None = None
+    said = None
     for block in page.blocks:
         where = f"{page.name}, line {block.line}"
         match block.language:
@@ -73,9 +70,9 @@ def follow(page: Page, reader: Reader) -> None:
                     reader.write(block)
 
 
-def done(page: Page, block: Block, reader: Reader) -> str | None:
+def done(page, block, reader):
     """Run the commands of a block, and return their output; None if one of them is not run."""
-    said: str | None = ""
+    said = ""
     for text in commands(block):
         listed = text in ELSEWHERE or "runs/official-" in text
         assert listed or check(text), f"{page.name}: nothing is known of {text!r}"
@@ -88,12 +85,12 @@ def done(page: Page, block: Block, reader: Reader) -> str | None:
     return said
 
 
-def named(page: Page, block: Block) -> str:
+def named(page, block):
     """The name of a Python block in the lists: its page and first line."""
     return f"{page.name}: {block.text.splitlines()[0]}"
 
 
-def test_the_lists_name_existing_blocks() -> None:
+def test_the_lists_name_existing_blocks():
     blocks = [(page, block) for page in PAGES for block in page.blocks]
     shown = {text for _, block in blocks if block.language == "bash" for text in commands(block)}
     shown |= {named(page, block) for page, block in blocks if block.language == "python"}
@@ -102,8 +99,8 @@ def test_the_lists_name_existing_blocks() -> None:
     assert set(PREPARED) | set(PACKAGES) | set(APART) | SANDBOXED <= {page.name for page in PAGES}
 
 
-def test_pages_can_be_followed_in_one_folder() -> None:
-    made: dict[str, dict[str, str]] = {}
+def test_pages_can_be_followed_in_one_folder():
+    made = {}
     for page in PAGES:
         for block in page.blocks:
             if block.title not in ("", EXCERPT):
@@ -116,7 +113,7 @@ def test_pages_can_be_followed_in_one_folder() -> None:
     assert {what: [*ways.values()] for what, ways in made.items() if len(ways) > 1} == {}
 
 
-def test_every_code_block_is_fenced_with_a_language() -> None:
+def test_every_code_block_is_fenced_with_a_language():
     for page in PAGES:
         assert page.indented == [], f"{page.name}: indented code is not run: use a fence"
         assert all(block.language for block in page.blocks), f"{page.name}: a fence without a language is not run"
@@ -126,7 +123,7 @@ PATH = re.compile(r"(?:src|docs|envs|graph|nodes|prompts|tests|notebooks)/[\w./-
 """How a sentence names a file of the repository."""
 
 
-def test_links_resolve() -> None:
+def test_links_resolve():
     broken = []
     for page in PAGES:
         for link in page.links:
@@ -143,13 +140,13 @@ def test_links_resolve() -> None:
     assert broken == []
 
 
-def test_named_files_exist() -> None:
+def test_named_files_exist():
     named = {(page.name, name) for page in PAGES for code in page.inline_code for name in PATH.findall(code)}
     files = [(page, name) for page, name in sorted(named) if "..." not in name]
     assert [(page, name) for page, name in files if not list(ROOT.glob(name.rstrip("/.")))] == []
 
 
-def test_commands_in_sentences_are_valid() -> None:
+def test_commands_in_sentences_are_valid():
     for page in PAGES:
         for code in page.inline_code:
             if code.startswith((*CHECKS,)) and "..." not in code:
@@ -157,22 +154,22 @@ def test_commands_in_sentences_are_valid() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if REGION.search(page.text)], ids=lambda page: page.name)
-def test_generated_part_is_up_to_date(page: Page) -> None:
+def test_generated_part_is_up_to_date(page):
     assert regenerated(page.text) == page.text, "rewrite it: python -m tests.docs.generated"
 
 
-def test_every_generated_part_is_on_a_page() -> None:
+def test_every_generated_part_is_on_a_page():
     assert {name for page in PAGES for _, name, _ in REGION.findall(page.text)} == set(writers())
 
 
-def test_reference_lists_every_public_name() -> None:
+def test_reference_lists_every_public_name():
     in_full = {name for page in PAGES for name in page.docstrings}
     in_short = {link.rpartition("#")[2] for link in BY_NAME["docs/reference/python.md"].links}
     assert set(langgraph_reflexion.__all__) <= {name.rpartition(".")[2] for name in in_full}
     assert in_full == in_short
 
 
-def test_tokens_in_the_traced_tree_are_those_of_the_run() -> None:
+def test_tokens_in_the_traced_tree_are_those_of_the_run():
     environment = load_environment("hotpotqa")
     final = create_reflexion("demo", environment, max_trials=2).compile().invoke({"task": environment.tasks()[1]})
     first, second = (trial["usage"] for trial in final["trials"])
@@ -182,7 +179,7 @@ def test_tokens_in_the_traced_tree_are_those_of_the_run() -> None:
     assert [sum(map(int, re.findall(r"(\d+) tokens", chain))) for chain in chains] == spent
 
 
-def test_graph_diagram_matches_the_compiled_graph() -> None:
+def test_graph_diagram_matches_the_compiled_graph():
     """For all strategies together."""
     compiled = set()
     for strategy in Strategy:

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -11,7 +10,6 @@ from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
 from langgraph_reflexion.errors import validated
-from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.studio import SERVED
 from langgraph_reflexion.studio.graphs import BuiltGraph, GraphFactory
 from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address
@@ -19,16 +17,16 @@ from tests.support.toys import Counter
 
 ROOT = Path(__file__).parents[2]
 NODES = {"reset", "act", "observe", "heuristic_check", "evaluate", "reflect"}
-THREAD: Any = {"configurable": {"thread_id": "1"}}
+THREAD = {"configurable": {"thread_id": "1"}}
 FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreographer Tassa Pellendorn?"
 
 
-def message(text: str) -> dict[str, Any]:
+def message(text):
     return {"messages": [{"role": "user", "content": text}]}
 
 
 @pytest.mark.parametrize("name", SERVED)
-async def test_form_settings_and_diagram(name: str) -> None:
+async def test_form_settings_and_diagram(name):
     factory = SERVED[name]
     written = (ROOT / "docs" / "studio.md").read_text(encoding="utf-8").splitlines()
     for field, schema in factory.form.model_json_schema()["properties"].items():
@@ -45,12 +43,12 @@ async def test_form_settings_and_diagram(name: str) -> None:
 
 
 @pytest.fixture
-def alfworld(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def alfworld(monkeypatch, tmp_path):
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     return SERVED["alfworld"]
 
 
-async def test_several_runs_on_one_thread(alfworld: Any) -> None:
+async def test_several_runs_on_one_thread(alfworld):
     tasks = load_environment("alfworld").tasks(limit=3)
     settings = alfworld.form(max_trials=1, max_actions=1, approve_actions=["go_to"])
     async with alfworld.graph(settings) as served:
@@ -84,7 +82,7 @@ async def test_several_runs_on_one_thread(alfworld: Any) -> None:
     ],
 )
 @pytest.mark.usefixtures("alfworld")
-async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: str) -> None:
+async def test_invalid_form_ends_the_run(name, form, word):
     factory = SERVED[name]
     async with factory.graph(factory.form()) as graph:
         with pytest.raises((ConfigurationError, EnvironmentUnavailable), match=word):
@@ -107,7 +105,7 @@ async def test_invalid_form_ends_the_run(name: str, form: dict[str, Any], word: 
         ({"model": "openai:any", "base_url": "http://me:secret@127.0.0.1/v1"}, "password"),
     ],
 )
-async def test_invalid_setting_ends_the_run(settings: dict[str, Any], word: str) -> None:
+async def test_invalid_setting_ends_the_run(settings, word):
     hotpotqa = SERVED["hotpotqa"]
     with pytest.raises(ConfigurationError, match=word) as refused:
         async with hotpotqa.graph(validated(hotpotqa.form, settings | {"evaluator": "llm"}, "setting")) as graph:
@@ -115,8 +113,8 @@ async def test_invalid_setting_ends_the_run(settings: dict[str, Any], word: str)
     assert "secret" not in str(refused.value)
 
 
-async def test_chat_learns_from_its_reflections_and_continues() -> None:
-    hotpotqa: Any = SERVED["hotpotqa"]
+async def test_chat_learns_from_its_reflections_and_continues():
+    hotpotqa = SERVED["hotpotqa"]
     async with hotpotqa.graph(hotpotqa.form(evaluator="llm")) as graph:
         first = await graph.ainvoke(message(FAILS_FIRST))
         asked = "How long is the river that runs through Melarmouth?"
@@ -128,15 +126,15 @@ async def test_chat_learns_from_its_reflections_and_continues() -> None:
 
 
 class Closing(Counter):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.closed = threading.Event()
 
-    def close(self) -> None:
+    def close(self):
         self.closed.set()
 
 
-async def test_graph_is_closed_after_use() -> None:
+async def test_graph_is_closed_after_use():
     made, building, proceed = list[Closing](), threading.Event(), threading.Event()
     alfworld = SERVED["alfworld"]
 
@@ -165,18 +163,10 @@ async def test_graph_is_closed_after_use() -> None:
     assert [episode.closed for episode in made[1].started] == [1]
 
 
-def test_only_allowed_model_servers_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_allowed_model_servers_are_accepted(monkeypatch):
     monkeypatch.setenv(ALLOWED, "https://models.example/v1, https://other.example")
     for allowed in ("https://models.example/v1/", "http://localhost:11434/v1"):
         check_address(allowed)
     for other in ("https://models.example.evil/v1", "http://[::1].evil/v1", "http://[::1]:80evil/v1", "http://[::1"):
         with pytest.raises(ConfigurationError, match="base_url"):
             check_address(other)
-
-
-def test_unedited_prompt_is_the_actors_default() -> None:
-    programming: Any = SERVED["programming"]
-    base, settings = load_prompts("programming"), programming.form(actor="react")
-    assert settings.prompts(base) is base
-    edited = settings.model_copy(update={"act_prompt": "Write it."})
-    assert edited.prompts(base).render("act") == "Write it."
