@@ -1,15 +1,46 @@
-"""SQLite databases that are built once from large files, and cached."""
+"""SQLite databases that are built once, in memory or from large files and cached."""
 
 import hashlib
 import json
 import os
 import sqlite3
+import threading
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Self
 
 from langgraph_reflexion.errors import EnvironmentUnavailable
+
+
+class Database:
+    """A database that is not written to any more, safe for threads.
+
+    Args:
+        connection: Its connection, usable from any thread.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._close = weakref.finalize(self, connection.close)
+
+    @classmethod
+    def filled(cls, fill: Callable[[sqlite3.Connection], None]) -> Self:
+        """Return a database in memory, filled by a function."""
+        made = cls(sqlite3.connect(":memory:", check_same_thread=False))
+        fill(made._connection)
+        return made
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return all rows of a query."""
+        with self._lock:
+            return self._connection.execute(query, values).fetchall()
+
+    def close(self) -> None:
+        self._close()
 
 
 def cache_folder() -> Path:

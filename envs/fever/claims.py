@@ -3,15 +3,16 @@
 from collections import Counter
 from functools import lru_cache, reduce
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from langgraph_reflexion.envs.hotpotqa.questions import Question
 from langgraph_reflexion.envs.hotpotqa.world.country import Country, Work, words
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
 from langgraph_reflexion.envs.hotpotqa.world.questions import described, own_world
 
-LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+Label = Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
 """FEVER's labels."""
+LABELS: tuple[Label, ...] = get_args(Label)
 EACH = 16
 """Number of claims about a country for each label."""
 

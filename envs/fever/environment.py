@@ -4,14 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from pydantic import BaseModel
+
 from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import action
-from langgraph_reflexion.envs.fever.claims import LABELS, own_claims
+from langgraph_reflexion.envs.fever.claims import LABELS, Label, own_claims
 from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
-from langgraph_reflexion.envs.hotpotqa.questions import Question
+from langgraph_reflexion.envs.hotpotqa.questions import Question, Words, read_questions
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
-from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.files import read_rows
+from langgraph_reflexion.files import Row
+
+
+class _Entry(BaseModel):
+    id: int | str
+    claim: Words
+    label: Label
 
 
 class FEVEREpisode(WikiEpisode):
@@ -51,22 +58,12 @@ class FEVER(WikiEnvironment):
         Raises:
             ConfigurationError: an entry is not a claim with its label; the message names it.
         """
-        seen = set[str]()
-        for place, entry in read_rows(path):
-            match entry:
-                case {"id": int() | str() as key, "claim": str(claim), "label": str(label)} if (
-                    label in LABELS and claim.strip()
-                ):
-                    pass
-                case _:
-                    raise ConfigurationError(
-                        f"{place}: a claim needs an 'id', a 'claim', and a 'label' of {', '.join(LABELS)}; the files "
-                        "of the shared task's test set have no labels"
-                    )
-            if str(key) in seen:
-                raise ConfigurationError(f"{place}: another claim has the id {key!r}")
-            seen.add(str(key))
-            yield Question(str(key), " ".join(claim.split()), label)
+        return read_questions(path, _claim)
 
     def own(self, split: str) -> Sequence[Question]:
         return own_claims(self.seed)
+
+
+def _claim(row: Row) -> Question:
+    entry = _Entry.model_validate(row)
+    return Question(str(entry.id), " ".join(entry.claim.split()), entry.label)

@@ -7,12 +7,11 @@ brackets. Similar titles are ranked by BM25 with most weight on the title.
 import json
 import re
 import sqlite3
-import threading
-import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
-from langgraph_reflexion.envs.cache import cached_database
+from langgraph_reflexion.envs.cache import Database, cached_database
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
 
 _KIND = "corpus-2"
@@ -37,26 +36,15 @@ _FUNCTION_WORDS = (
 _MOST_TERMS = 12
 
 
-class Corpus:
-    """A searchable set of pages, safe for threads.
-
-    Args:
-        connection: A database with a corpus's tables, usable from any thread.
-    """
+class Corpus(Database):
+    """A searchable set of pages, safe for threads."""
 
     replays = True
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._lock = threading.Lock()
-        self._close = weakref.finalize(self, connection.close)
 
     @classmethod
     def in_memory(cls, pages: Iterable[Page]) -> "Corpus":
         """Return a corpus of a few pages."""
-        corpus = cls(sqlite3.connect(":memory:", check_same_thread=False))
-        _fill(corpus._connection, pages)
-        return corpus
+        return cls.filled(partial(_fill, pages=pages))
 
     @classmethod
     def cached(cls, source: Path, pages: Callable[[], Iterable[Page]]) -> "Corpus":
@@ -73,30 +61,23 @@ class Corpus:
 
     def find(self, entity: str) -> Page | Missing:
         folded = normalize_title(entity)
-        with self._lock:
-            for query, value in (("title = ?", entity), ("folded = ?", folded)):
-                if page := self._page(f"{query} ORDER BY id LIMIT 1", value):
-                    return page
-            alike = self._connection.execute("SELECT count(*) FROM pages WHERE base = ?", (folded,)).fetchone()[0]
-            if alike == 1 and (page := self._page("base = ?", folded)):
-                return page
-            return Missing(self._similar(entity))
+        if found := self._pages("title", entity) or self._pages("folded", folded):
+            return found[0]
+        if len(alike := self._pages("base", folded)) == 1:
+            return alike[0]
+        return Missing(self._similar(entity))
 
     def page(self, title: str) -> Page | None:
         """Return the page of exactly this title."""
-        with self._lock:
-            return self._page("title = ?", title)
+        return next(iter(self._pages("title", title)), None)
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._connection.execute("SELECT count(*) FROM pages").fetchone()[0])
+        return int(self.rows("SELECT count(*) FROM pages")[0][0])
 
-    def close(self) -> None:
-        self._close()
-
-    def _page(self, where: str, value: str) -> Page | None:
-        row = self._connection.execute(f"SELECT title, sentences FROM pages WHERE {where}", (value,)).fetchone()
-        return Page(row[0], tuple(json.loads(row[1]))) if row else None
+    def _pages(self, column: str, value: str) -> list[Page]:
+        """Return the first pages with this value: two, to see whether it is the only one."""
+        found = self.rows(f"SELECT title, sentences FROM pages WHERE {column} = ? ORDER BY id LIMIT 2", value)
+        return [Page(title, tuple(json.loads(sentences))) for title, sentences in found]
 
     def _similar(self, entity: str) -> tuple[str, ...]:
         words = list(dict.fromkeys(re.findall(r"[^\W_]+", entity.lower())))
@@ -105,7 +86,7 @@ class Corpus:
             return ()
         # Quoted, so that no term is FTS5 syntax.
         wanted = " OR ".join(f'"{term}"' for term in terms[:_MOST_TERMS])
-        return tuple(row[0] for row in self._connection.execute(_SIMILAR, (wanted, SHOWN)))
+        return tuple(title for (title,) in self.rows(_SIMILAR, wanted, SHOWN))
 
 
 def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:

@@ -36,7 +36,7 @@ class HotPotQA(WikiEnvironment):
             ConfigurationError: this is not a HotPotQA task, or its questions came without pages.
             EnvironmentUnavailable: a page did not come with the questions (in `fullwiki`, some are missing).
         """
-        corpus, paragraphs = self._corpus_of(task), []
+        corpus, paragraphs = self._corpus(task), []
         for title in task_data(task)["supporting"] or [""]:
             page = corpus.page(title)
             if page is None:

@@ -4,8 +4,8 @@ HotPotQA's files are JSON lists; `datasets` writes the hub's form as JSON Lines 
 form is read from either kind of file, gzipped or not.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, StringConstraints, ValidationError, field_valida
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.files import read_rows
+from langgraph_reflexion.files import Row, read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,14 @@ class Question:
     pages: tuple[Page, ...] = ()
 
 
-_Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Words of a question or an answer."""
 
 
 class _Entry(BaseModel):
     id: str | int | None = None
-    question: _Words
-    answer: _Words
+    question: Words
+    answer: Words
     type: str | None = None
     level: str | None = None
     supporting_facts: list[tuple[str, int]] = []
@@ -76,32 +77,41 @@ def task_data(task: Task) -> dict[str, Any]:
     raise ConfigurationError(f"the task {task['id']!r} is neither a question nor a claim with its answer")
 
 
-def read_questions(path: Path) -> Iterator[Question]:
+def read_questions(path: Path, parse: Callable[[Row], Question] | None = None) -> Iterator[Question]:
     """Yield the questions of a JSON or JSON Lines file, in order.
+
+    Args:
+        path: The file.
+        parse: Makes a question of an entry, HotPotQA's unless given. Without an id, it gets its number.
 
     Raises:
         ConfigurationError: an entry is not a question with an answer; the message names it.
     """
     seen = set()
-    for number, (place, content) in enumerate(read_rows(path), 1):
+    for number, (place, row) in enumerate(read_rows(path), 1):
         try:
-            entry = _Entry.model_validate(content)
+            question = (parse or _question)(row)
         except ValidationError as error:
             raise ConfigurationError(f"{place}: {explain(error)}") from error
-        key = content.get("_id") or entry.id
-        question = Question(
-            id=str(number if key in (None, "") else key),
-            text=entry.question,
-            answer=entry.answer,
-            type=entry.type or "",
-            level=entry.level or "",
-            supporting=tuple(dict.fromkeys(title for title, _ in entry.supporting_facts)),
-            pages=tuple(Page(title, tuple(sentences)) for title, sentences in entry.context),
-        )
+        question = question if question.id else replace(question, id=str(number))
         if question.id in seen:
-            raise ConfigurationError(f"{place}: another question has the id {question.id!r}")
+            raise ConfigurationError(f"{place}: another entry has the id {question.id!r}")
         seen.add(question.id)
         yield question
+
+
+def _question(row: Row) -> Question:
+    entry = _Entry.model_validate(row)
+    key = row.get("_id") or entry.id
+    return Question(
+        id="" if key is None else str(key),
+        text=entry.question,
+        answer=entry.answer,
+        type=entry.type or "",
+        level=entry.level or "",
+        supporting=tuple(dict.fromkeys(title for title, _ in entry.supporting_facts)),
+        pages=tuple(Page(title, tuple(sentences)) for title, sentences in entry.context),
+    )
 
 
 def read_pages(path: Path) -> Iterator[Page]:

@@ -67,7 +67,7 @@ class WikiEnvironment(Environment):
         if path is not None:
             self.splits = ("path", *type(self).splits)
         self._questions: list[Question] | None = None
-        self._corpora: dict[tuple[str, int], Corpus] = {}
+        self._corpora: dict[Path | int, Corpus] = {}
         # Episodes start in threads, but a large file is read once.
         self._lock = threading.RLock()
         self._wiki: Pages | None = None
@@ -104,11 +104,7 @@ class WikiEnvironment(Environment):
             ConfigurationError: this is no task of a wiki, or its questions came without pages.
             EnvironmentUnavailable: the pages cannot be read or cached.
         """
-        if self._wiki is not None:
-            return self._wiki
-        if self.corpus is not None:
-            return self._corpus("corpus", 0)
-        return self._corpus_of(task)
+        return self._wiki or self._corpus(task, self.corpus)
 
     def answer(self, task: Task) -> str:
         return str(task_data(task)["answer"])
@@ -160,24 +156,22 @@ class WikiEnvironment(Environment):
             raise ConfigurationError("this task's question is from a file: give it as path=")
         return self.path
 
-    def _corpus_of(self, task: Task) -> Corpus:
+    def _corpus(self, task: Task, file: Path | None = None) -> Corpus:
+        """Return the pages in a file, or those that came with a task's question."""
         data = task_data(task)
-        return self._corpus(data["split"], data.get("seed", 0))
-
-    def _corpus(self, name: str, seed: int) -> Corpus:
+        source = file or (self._file() if data["split"] == "path" else data.get("seed", 0))
         with self._lock:
-            if (name, seed) not in self._corpora:
-                self._corpora[name, seed] = self._open(name, seed)
-            return self._corpora[name, seed]
+            if source not in self._corpora:
+                self._corpora[source] = self._open(source)
+            return self._corpora[source]
 
-    def _open(self, name: str, seed: int) -> Corpus:
-        if name == "own":
-            return Corpus.in_memory(own_world(seed).pages)
-        path = self.corpus if name == "corpus" and self.corpus else self._file()
-        corpus = Corpus.cached(path, partial(read_pages if name == "corpus" else self._paragraphs, path))
+    def _open(self, source: Path | int) -> Corpus:
+        if not isinstance(source, Path):
+            return Corpus.in_memory(own_world(source).pages)
+        corpus = Corpus.cached(source, partial(read_pages if source == self.corpus else self._paragraphs, source))
         if not len(corpus):
             corpus.close()
-            raise ConfigurationError(f"{path} contains no pages: give some as corpus=, or use pages='wikipedia'")
+            raise ConfigurationError(f"{source} contains no pages: give some as corpus=, or use pages='wikipedia'")
         return corpus
 
     def _paragraphs(self, path: Path) -> Iterable[Page]:

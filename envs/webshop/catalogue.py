@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from langgraph_reflexion.envs.webshop.goals import Goal
+from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
 from langgraph_reflexion.files import own_table
 
 GOALS = 100
@@ -28,10 +29,9 @@ _CODE = "BCDFGHJKLMNPQRSTVWXZ0123456789"
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The data of a shop, in the forms of `items_shuffle.json` and `items_ins_v2.json`."""
+    """The products of a shop, and goals that they satisfy."""
 
-    products: list[dict[str, Any]] = field(default_factory=list)
-    attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    products: list[Product] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
 
 
@@ -109,23 +109,19 @@ class _Generator:
         has = [*draft.attributes, *random.sample(free, ATTRIBUTES - len(draft.attributes))]
         random.shuffle(has)
         titled, described, *listed = has
-        self.made.products.append(
-            {
-                "asin": asin,
-                "name": f"{brand} {draft.thing}, {titled}".title(),
-                "category": category["name"],
-                "query": draft.thing,
-                "product_category": " \u203a ".join([*category["path"], draft.thing.title()]),
-                "full_description": self._description(draft, brand, described),
-                "small_description": self._bullets(listed),
-                "pricing": f"${draft.price:.2f}",
-                "customization_options": {
-                    name: [{"value": value} for value in self.shuffled(values)]
-                    for name, values in draft.offered.items()
-                },
-            }
+        product = Product(
+            asin=asin,
+            title=f"{brand} {draft.thing}, {titled}".title(),
+            description=self._description(draft, brand, described),
+            bullets=self._bullets(listed),
+            prices=[round(draft.price, 2)],
+            options={name: self.shuffled(values) for name, values in draft.offered.items()},
+            attributes=sorted(has),
+            category=category["name"],
+            query=draft.thing,
+            product_category=f" {SEPARATOR} ".join([*category["path"], draft.thing.title()]),
         )
-        self.made.attributes[asin] = {"attributes": sorted(has)}
+        self.made.products.append(product)
         return asin
 
     def _description(self, draft: _Draft, brand: str, attribute: str) -> str:

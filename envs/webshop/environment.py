@@ -146,7 +146,7 @@ class WebShop(Environment):
                 return self._catalogues[own, seed]
             if own:
                 made = generate(seed)
-                store, goals = Store.in_memory(made.products, made.attributes), made.goals
+                store, goals = Store.in_memory(made.products), made.goals
             elif self.files is None:
                 raise ConfigurationError("this task is of the official files: give them as path=")
             else:

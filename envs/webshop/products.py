@@ -1,10 +1,14 @@
 """Products, parsed from entries of `items_shuffle.json` by the rules of the original's loader."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
+
+from langgraph_reflexion.envs.webshop.files import stream
+from langgraph_reflexion.errors import ConfigurationError
 
 LONGEST_ASIN = 10
 SEPARATOR = "\u203a"
@@ -45,6 +49,25 @@ class Product:
         """The indexed text: title, description, first feature and options."""
         options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in self.options.items())
         return " ".join([self.title, self.description, *self.bullets[:1], options]).lower()
+
+
+def read_products(products: Path, attributes: Path) -> Iterator[Product]:
+    """Yield the products of `items_shuffle.json`, with their attributes from `items_ins_v2.json`.
+
+    Raises:
+        ConfigurationError: A file is invalid.
+        EnvironmentUnavailable: A file cannot be read.
+    """
+    known = {asin: entry.get("attributes") for asin, entry in stream(attributes) if isinstance(entry, dict)}
+    for place, (_, entry) in enumerate(stream(products)):
+        try:
+            product = read_product(entry, known.get(str(entry["asin"])))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigurationError(
+                f"{products}, entry {place}: not a product of WebShop ({type(error).__name__}: {error})"
+            ) from error
+        if product is not None:
+            yield product
 
 
 def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = None) -> Product | None:

@@ -6,19 +6,15 @@ One thing differs: Lucene stores lengths in one byte and so rounds those above 3
 import json
 import re
 import sqlite3
-import threading
-import weakref
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cached_property, partial
 from math import log1p
 from pathlib import Path
-from typing import Any
 
-from langgraph_reflexion.envs.cache import cached_database
-from langgraph_reflexion.envs.webshop.files import stream
-from langgraph_reflexion.envs.webshop.products import Product, read_product
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.cache import Database, cached_database
+from langgraph_reflexion.envs.webshop.products import Product, read_products
 
 K1, B = 0.9, 0.4
 MAX_RESULTS = 50
@@ -54,26 +50,13 @@ def analyze(text: str) -> list[str]:
     return stems
 
 
-class Store:
+class Store(Database):
     """Searchable products, usable from any thread. They are numbered by their positions in the file."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._lock = threading.Lock()
-        self._close = weakref.finalize(self, connection.close)
-        self._size, words = connection.execute("SELECT count(*), total(words) FROM lengths").fetchone()
-        self._mean_length = words / max(self._size, 1) or 1.0
-
     @classmethod
-    def in_memory(cls, products: Iterable[Mapping[str, Any]], attributes: Mapping[str, Any]) -> "Store":
-        """Return a store of products as in `items_shuffle.json`, with attributes as in `items_ins_v2.json`."""
-        connection = sqlite3.connect(":memory:", check_same_thread=False)
-        try:
-            _fill(connection, products, attributes.items(), "the catalogue")
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection)
+    def in_memory(cls, products: Iterable[Product]) -> "Store":
+        """Return a store of these products."""
+        return cls.filled(partial(_fill, products=products))
 
     @classmethod
     def cached(cls, products: Path, attributes: Path) -> "Store":
@@ -85,9 +68,15 @@ class Store:
         """
 
         def build(connection: sqlite3.Connection) -> None:
-            _fill(connection, (entry for _, entry in stream(products)), stream(attributes), str(products))
+            _fill(connection, read_products(products, attributes))
 
         return cls(cached_database(_KIND, [products, attributes], build))
+
+    @cached_property
+    def _lengths(self) -> tuple[int, float]:
+        """The number of products, and the mean number of their words."""
+        [(size, words)] = self.rows("SELECT count(*), total(words) FROM lengths")
+        return size, words / max(size, 1) or 1.0
 
     def search(self, query: str, limit: int = MAX_RESULTS) -> list[int]:
         """Return the numbers of the products that fit best, ties in the order of the catalogue.
@@ -95,30 +84,22 @@ class Store:
         How often a word is in the query counts.
         """
         scores: dict[int, float] = defaultdict(float)
+        size, mean_length = self._lengths
         for word in analyze(query):
-            with self._lock:
-                found = self._connection.execute(_POSTINGS, (_term(word),)).fetchall()
-            idf = log1p((self._size - len(found) + 0.5) / (len(found) + 0.5))
+            found = self.rows(_POSTINGS, _term(word))
+            idf = log1p((size - len(found) + 0.5) / (len(found) + 0.5))
             for number, count, words in found:
-                scores[number] += idf * count / (count + K1 * (1 - B + B * words / self._mean_length))
+                scores[number] += idf * count / (count + K1 * (1 - B + B * words / mean_length))
         return sorted(scores, key=lambda number: (-scores[number], number))[:limit]
 
     def product(self, number: int) -> Product:
-        found = self._read("id = ?", number)
-        assert found is not None, number
-        return found[1]
+        [(content,)] = self.rows("SELECT content FROM products WHERE id = ?", number)
+        return Product(**json.loads(content))
 
     def find(self, asin: str) -> tuple[int, Product] | None:
         """Return the number and the product of a code; None if there is no such product."""
-        return self._read("asin = ?", asin)
-
-    def close(self) -> None:
-        self._close()
-
-    def _read(self, where: str, value: str | int) -> tuple[int, Product] | None:
-        with self._lock:
-            row = self._connection.execute(f"SELECT id, content FROM products WHERE {where}", (value,)).fetchone()
-        return (row[0], Product(**json.loads(row[1]))) if row else None
+        found = self.rows("SELECT id, content FROM products WHERE asin = ?", asin)
+        return (found[0][0], Product(**json.loads(found[0][1]))) if found else None
 
 
 def _term(word: str) -> str:
@@ -126,24 +107,10 @@ def _term(word: str) -> str:
     return word.encode().hex()
 
 
-def _fill(
-    connection: sqlite3.Connection,
-    entries: Iterable[Mapping[str, Any]],
-    attributes: Iterable[tuple[str, Any]],
-    source: str,
-) -> None:
+def _fill(connection: sqlite3.Connection, products: Iterable[Product]) -> None:
     connection.executescript(_TABLES)
-    known = {asin: entry.get("attributes") for asin, entry in attributes if isinstance(entry, dict)}
     number = 0
-    for place, entry in enumerate(entries):
-        try:
-            product = read_product(entry, known.get(str(entry["asin"])))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ConfigurationError(
-                f"{source}, entry {place}: not a product of WebShop ({type(error).__name__}: {error})"
-            ) from error
-        if product is None:
-            continue
+    for product in products:
         row = (number, product.asin, json.dumps(asdict(product)))
         # Of products with the same code, the first one counts.
         if connection.execute("INSERT OR IGNORE INTO products VALUES (?, ?, ?)", row).rowcount:

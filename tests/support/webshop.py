@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+from langgraph_reflexion.envs.webshop.products import read_product
+from langgraph_reflexion.envs.webshop.store import Store
+
 
 def values(*texts):
     return [{"value": text, "image": None, "price_string": ""} for text in texts]
@@ -33,6 +36,12 @@ PRODUCTS = [
 ]
 
 
+def store_of(products, attributes=ATTRIBUTES):
+    """Return a store of products in the official form, in memory."""
+    read = (read_product(each, attributes.get(each["asin"], {}).get("attributes")) for each in products)
+    return Store.in_memory(filter(None, read))
+
+
 def write(folder, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, size="_1000"):
     """Write the official files into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,6 +53,6 @@ def write(folder, products=PRODUCTS, attributes=ATTRIBUTES, goals=GOALS, size="_
 
 def solution(catalogue, goal):
     """Return the actions that satisfy a goal of a generated catalogue."""
-    title = next(product["name"] for product in catalogue.products if product["asin"] == goal.asin)
+    title = next(product.title for product in catalogue.products if product.asin == goal.asin)
     chosen = [option.partition(": ")[2] for option in goal.options]
     return [f"search[{title}]", *(f"click[{each}]" for each in (goal.asin, *chosen, "Buy Now"))]

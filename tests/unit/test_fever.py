@@ -60,9 +60,9 @@ def test_official_claims_are_tasks_and_need_pages(tmp_path):
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
-        ({"id": 9, "claim": "Another label.", "label": "DISPUTED"}, "line 3: a claim needs"),
-        ({**OFFICIAL[0], "id": 9, "claim": " "}, "line 3: a claim needs"),
-        ({**OFFICIAL[0], "claim": "The same id."}, "line 3: another claim has the id 7"),
+        ({"id": 9, "claim": "Another label.", "label": "DISPUTED"}, "line 3: label must be 'SUPPORTS', 'REFUTES' or"),
+        ({**OFFICIAL[0], "id": 9, "claim": " "}, "line 3: claim must have at least 1 character"),
+        ({**OFFICIAL[0], "claim": "The same id."}, "line 3: another entry has the id '7'"),
     ],
 )
 def test_a_file_of_something_else_is_refused(tmp_path, entry, says):

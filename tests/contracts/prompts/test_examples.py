@@ -76,7 +76,7 @@ def of_the_own_country(entry):
 
 def of_the_own_shop(entry):
     shop = catalogue.generate(0)
-    texts = [product["asin"] for product in shop.products] + [goal.instruction for goal in shop.goals]
+    texts = [product.asin for product in shop.products] + [goal.instruction for goal in shop.goals]
     return any(text in str(entry) for text in texts)
 
 

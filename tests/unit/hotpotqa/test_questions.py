@@ -53,7 +53,7 @@ def test_a_question_needs_no_more_than_an_answer(file):
         (gzip.compress(b"{oops}", mtime=0), "line 1: not JSON"),
         ("[]".encode("utf-16"), "line 1, is not UTF-8"),
         ("\n", "questions.json contains no tasks"),
-        (json.dumps([OFFICIAL[0], OFFICIAL[0]]), "entry 2: another question has the id .a1."),
+        (json.dumps([OFFICIAL[0], OFFICIAL[0]]), "entry 2: another entry has the id .a1."),
         (json.dumps([{"question": "Who?", "answer": ["She."]}]), "entry 1: answer must be a string"),
         (json.dumps([OFFICIAL[0] | {"context": [["Elm", "A tree."]]}]), "entry 1: context"),
         (json.dumps([HUB[0] | {"context": {"title": ["Elm"]}}]), "entry 1: context"),

@@ -23,8 +23,8 @@ def buy(shop, task, actions):
 
 def near_misses(catalogue, goal):
     """Return the codes of the other products of the goal's type."""
-    wanted = next(each for each in catalogue.products if each["asin"] == goal.asin)
-    return [each for each in catalogue.products if each["query"] == wanted["query"] and each is not wanted]
+    wanted = next(each for each in catalogue.products if each.asin == goal.asin)
+    return [each for each in catalogue.products if each.query == wanted.query and each is not wanted]
 
 
 def test_only_the_solution_of_a_goal_gets_the_whole_reward(shop):
@@ -37,14 +37,14 @@ def test_only_the_solution_of_a_goal_gets_the_whole_reward(shop):
         asked, misses = len(goal.attributes) + len(goal.options) + 1, near_misses(catalogue, goal)
         assert len(misses) == len(MISSES)
         for each in misses if number % 5 == 0 else []:
-            offered = {f"{name}: {v['value']}" for name, vs in each["customization_options"].items() for v in vs}
+            offered = {f"{name}: {value}" for name, values in each.options.items() for value in values}
             chosen = [f"click[{option.partition(': ')[2]}]" for option in goal.options if option in offered]
-            actions = [f"search[{each['name']}]", f"click[{each['asin']}]", *chosen, buy_now]
-            assert buy(shop, task, actions) == pytest.approx((asked - 1) / asked), (goal, each["asin"])
+            actions = [f"search[{each.title}]", f"click[{each.asin}]", *chosen, buy_now]
+            assert buy(shop, task, actions) == pytest.approx((asked - 1) / asked), (goal, each.asin)
 
 
 def test_a_catalogue_depends_on_its_seed_alone():
     assert generate.__wrapped__(0) == generate(0)
     one, other = generate(0), generate(1)
-    assert not {each["asin"] for each in one.products} & {each["asin"] for each in other.products}
+    assert not {each.asin for each in one.products} & {each.asin for each in other.products}
     assert not {goal.instruction for goal in one.goals} & {goal.instruction for goal in other.goals}

@@ -8,10 +8,9 @@ from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.episode import INVALID, OVER, WebShopEpisode
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.shop import LONGEST_QUERY, Shop, clean_query
-from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError
 from tests.support.toys import measured
-from tests.support.webshop import ATTRIBUTES, LAMP, PRODUCTS, SPRAY, STICK, product, solution
+from tests.support.webshop import LAMP, PRODUCTS, SPRAY, STICK, product, solution, store_of
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,7 @@ def environment():
 
 @pytest.fixture(scope="module")
 def store():
-    store = Store.in_memory(PRODUCTS, ATTRIBUTES)
+    store = store_of(PRODUCTS)
     yield store
     store.close()
 
@@ -69,7 +68,7 @@ def test_a_value_of_two_options_is_chosen_for_the_last_one_first(store):
 
 
 def test_results_have_ten_products_a_page():
-    many = Store.in_memory([product(f"B{place:09}", f"Soap {place}") for place in range(25)], {})
+    many = store_of([product(f"B{place:09}", f"Soap {place}") for place in range(25)])
     shopping = WebShopEpisode(Shop(many, Goal("B000000000", "buy soap", ("soap",), (), 20.0)))
     *pages, last, back = do(shopping, "search[soap]", *["click[Next >]"] * 3, "click[< Prev]")
     assert "Page 1 (Total results: 25)" in pages[0]

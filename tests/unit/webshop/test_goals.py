@@ -3,14 +3,13 @@ from random import Random
 import pytest
 
 from langgraph_reflexion.envs.webshop.goals import SPLITS, budget, official_goals
-from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError
-from tests.support.webshop import ATTRIBUTES, CREAM, GOALS, LAMP, PRODUCTS, STICK, product, write
+from tests.support.webshop import CREAM, GOALS, LAMP, PRODUCTS, STICK, product, store_of, write
 
 
 @pytest.fixture
 def store():
-    store = Store.in_memory(PRODUCTS, ATTRIBUTES)
+    store = store_of(PRODUCTS)
     yield store
     store.close()
 
@@ -49,7 +48,7 @@ def test_the_order_is_that_of_the_products_shuffled_with_the_originals_seed(tmp_
     }
     expected = [f"soap {place} {which}" for place in range(700) for which in range(place % 3)]
     Random(233).shuffle(expected)
-    made = goals(tmp_path, Store.in_memory(products, {}), told=told)
+    made = goals(tmp_path, store_of(products), told=told)
     assert [goal.instruction.partition(",")[0] for goal in made] == expected
     assert {name: len(made[places]) for name, places in SPLITS.items()} == {"test": 500, "eval": 199, "train": 0}
 
@@ -59,7 +58,7 @@ def test_budgets_depend_on_seed_and_product_and_the_order_on_neither(tmp_path, s
     assert made[0] == made[1]
     assert len({tuple(goal.price_upper for goal in each) for each in made}) > 1
     assert len({tuple(goal.asin for goal in each) for each in made}) == 1
-    alone = goals(tmp_path / "b", Store.in_memory([STICK], {}), told={STICK["asin"]: GOALS[STICK["asin"]]})
+    alone = goals(tmp_path / "b", store_of([STICK]), told={STICK["asin"]: GOALS[STICK["asin"]]})
     assert {goal.instruction for goal in alone} == {g.instruction for g in made[0] if g.asin == STICK["asin"]}
 
 

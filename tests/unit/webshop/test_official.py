@@ -8,7 +8,7 @@ from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.envs.webshop.files import stream
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
-from tests.support.webshop import ATTRIBUTES, CREAM, LAMP, PRODUCTS, SALVE, SPRAY, STICK, product, write
+from tests.support.webshop import CREAM, LAMP, PRODUCTS, SALVE, SPRAY, STICK, product, store_of, write
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_official_splits_come_first_and_goals_are_solved(folder):
 
 def test_a_file_is_stored_as_it_would_be_in_memory(folder):
     files = WebShop(path=folder).files
-    store, memory = Store.cached(files.products, files.attributes), Store.in_memory(PRODUCTS, ATTRIBUTES)
+    store, memory = Store.cached(files.products, files.attributes), store_of(PRODUCTS)
     # Products with invalid or repeated codes are skipped.
     kept = [store.product(number) for number in range(5)]
     assert [each.asin for each in kept] == [each["asin"] for each in (STICK, SPRAY, CREAM, LAMP, SALVE)]

@@ -3,13 +3,13 @@ from random import Random
 
 import pytest
 
-from langgraph_reflexion.envs.webshop.store import STOP_WORDS, Store, analyze
-from tests.support.webshop import product
+from langgraph_reflexion.envs.webshop.store import STOP_WORDS, analyze
+from tests.support.webshop import product, store_of
 
 
 def built(texts):
     products = [product(f"B{n}", text, full_description="", small_description=[]) for n, text in enumerate(texts)]
-    return Store.in_memory(products, {})
+    return store_of(products)
 
 
 def written(number):
