@@ -29,7 +29,7 @@ class FEVEREpisode(WikiEpisode):
     @action("finish[{answer}]")
     def finish(self, answer: Annotated[str, f"the label: {', '.join(LABELS[:-1])} or {LABELS[-1]}"]) -> str:
         """Hand in the label of the claim and end the trial."""
-        return self.hand_in(answer)
+        return str(super().finish(answer))
 
 
 class FEVER(WikiEnvironment):

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.envs.hotpotqa.chain_of_thought import PROFILE_OVERRIDES, ChainOfThought
-from langgraph_reflexion.envs.hotpotqa.episode import HotPotQAEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, overlap
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_questions, task_data
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
@@ -19,7 +18,6 @@ class HotPotQA(WikiEnvironment):
     name = "hotpotqa"
     reply_tokens = 1024
     splits: tuple[str, ...] = ("own", *TOPIC_SPLITS)
-    episode = HotPotQAEpisode
     variants = ("cot", "cot-gt")
     profile_overrides = PROFILE_OVERRIDES
 

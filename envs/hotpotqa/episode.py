@@ -69,8 +69,9 @@ class WikiEpisode(Episode):
         self._looked_up = (words, min(count, len(hits)))
         return f"(Result {count} / {len(hits)}) {hits[count - 1]}" if count <= len(hits) else NO_MORE
 
-    def hand_in(self, answer: str) -> str:
-        """Take the answer, which ends the trial, or refuse an empty one."""
+    @action("finish[{answer}]")
+    def finish(self, answer: Answer) -> str:
+        """Hand in the answer to the question and end the trial."""
         if not answered(answer):
             return self.invalid("finish needs an answer")
         self._answer = answer
@@ -93,12 +94,3 @@ class WikiEpisode(Episode):
         words, count = snapshot["looked_up"]
         self._looked_up = (words, count)
         self._answer = snapshot["answer"]
-
-
-class HotPotQAEpisode(WikiEpisode):
-    """An attempt at a question."""
-
-    @action("finish[{answer}]")
-    def finish(self, answer: Answer) -> str:
-        """Hand in the answer to the question and end the trial."""
-        return self.hand_in(answer)

@@ -25,8 +25,6 @@ class Question:
         id: Its id.
         text: The question.
         answer: The right answer.
-        type: `bridge`, `comparison` or "".
-        level: `easy`, `medium`, `hard` or "".
         supporting: The titles of the pages that answer it, in order.
         pages: The pages that came with it, distractors included.
     """
@@ -34,8 +32,6 @@ class Question:
     id: str
     text: str
     answer: str
-    type: str = ""
-    level: str = ""
     supporting: tuple[str, ...] = ()
     pages: tuple[Page, ...] = ()
 
@@ -48,8 +44,6 @@ class _Entry(BaseModel):
     id: str | int | None = None
     question: Words
     answer: Words
-    type: str | None = None
-    level: str | None = None
     supporting_facts: list[tuple[str, int]] = []
     context: list[tuple[str, list[str]]] = []
 
@@ -107,8 +101,6 @@ def _question(row: Row) -> Question:
         id="" if key is None else str(key),
         text=entry.question,
         answer=entry.answer,
-        type=entry.type or "",
-        level=entry.level or "",
         supporting=tuple(dict.fromkeys(title for title, _ in entry.supporting_facts)),
         pages=tuple(Page(title, tuple(sentences)) for title, sentences in entry.context),
     )

@@ -45,7 +45,7 @@ class WikiEnvironment(Environment):
         EnvironmentUnavailable: `langchain` without langchain-community.
     """
 
-    episode: ClassVar[type[WikiEpisode]]
+    episode: ClassVar[type[WikiEpisode]] = WikiEpisode
 
     def __init__(
         self,
@@ -133,8 +133,6 @@ class WikiEnvironment(Environment):
             "split": split if split == "path" else "own",
             "question": question.text,
             "answer": question.answer,
-            "type": question.type,
-            "level": question.level,
             "supporting": list(question.supporting),
         }
         if data["split"] == "own":

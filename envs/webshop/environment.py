@@ -39,10 +39,8 @@ class WebShop(Environment):
             `train`. A file is read once, which takes long if it is large, and cached in
             `$XDG_CACHE_HOME/langgraph-reflexion`.
         seed: Seed of the generated products and goals, and of the budgets and prices of the official ones.
-        strict: Whether actions are as strict as in ReAct and Reflexion; see `WebShopEpisode`.
 
     Raises:
-        ConfigurationError: `strict` is not a bool.
         EnvironmentUnavailable: The extra `webshop` or the files are missing.
     """
 
@@ -67,14 +65,11 @@ class WebShop(Environment):
         },
     }
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, seed: int = 0, strict: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, seed: int = 0) -> None:
         if not all(map(find_spec, ("ijson", "rapidfuzz", "Stemmer"))):
             raise EnvironmentUnavailable(f"WebShop needs {the_extra('webshop')}")
-        if not isinstance(strict, bool):  # the string "False" would be true
-            raise ConfigurationError(f"strict is {strict!r}: give true or false")
         self.seed = seed
         self.files = None if path is None else find_files(path)
-        self.strict = strict
         if path is not None:
             self.splits = (*SPLITS, *type(self).splits)
         self._catalogues: dict[tuple[bool, int], tuple[Store, Sequence[Goal]]] = {}
@@ -90,7 +85,7 @@ class WebShop(Environment):
         return [self._task(chosen, number, goals[number].instruction) for number in numbers[:limit]]
 
     def start(self, task: Task) -> WebShopEpisode:
-        return WebShopEpisode(self._shop(task), self.strict)
+        return WebShopEpisode(self._shop(task))
 
     def blocks(self, task: Task) -> bool:
         """Return whether the shop is on disk or still to be made; see `Environment.blocks`."""

@@ -17,7 +17,6 @@ PRODUCTS_SHOWN = 3
 BACK, BEFORE, AFTER, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
 SEARCH = "Search"
 SUBPAGES = ("Description", "Features", "Reviews")
-SCORE = "Your score (min 0.0, max 1.0)"
 
 PageName = Literal["search", "results", "item", "item_sub", "done"]
 
@@ -34,7 +33,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its type, its elements in order, and on the last page the reward of the purchase."""
+    """A page as agents see it: its type, its elements in order, and on the last page the reward of the purchase.
+
+    The original repeats the instruction on every page; ReAct's agents see it on the first one.
+    """
 
     name: PageName
     nodes: tuple[Node, ...]
@@ -43,12 +45,12 @@ class Page:
 
 def search_page(instruction: str) -> Page:
     """Return the first page, with the instruction and the search bar."""
-    return _page("search", [_text("WebShop"), *_instruction(instruction), _button(SEARCH)])
+    return _page("search", [*map(_text, ("WebShop", "Instruction: ", instruction)), _button(SEARCH)])
 
 
-def results_page(instruction: str, number: int, total: int, products: Sequence[Product]) -> Page:
+def results_page(number: int, total: int, products: Sequence[Product]) -> Page:
     """Return a page of results, with its number from 1 and the total number of products found."""
-    nodes = [*_instruction(instruction), _button(BACK), _text(f"Page {number} (Total results: {total})")]
+    nodes = [_button(BACK), _text(f"Page {number} (Total results: {total})")]
     # As in the original, there is always a next page, even if it is empty.
     nodes += [_button(BEFORE)] * (number > 1) + [_button(AFTER)]
     for product in products:
@@ -56,9 +58,9 @@ def results_page(instruction: str, number: int, total: int, products: Sequence[P
     return _page("results", nodes)
 
 
-def item_page(instruction: str, product: Product, chosen: Mapping[str, str]) -> Page:
+def item_page(product: Product, chosen: Mapping[str, str]) -> Page:
     """Return the page of a product; `chosen` has the chosen values by option."""
-    nodes = [*_instruction(instruction), _button(BACK), _button(BEFORE)]
+    nodes = [_button(BACK), _button(BEFORE)]
     for name, values in product.options.items():
         nodes.append(_text(name))
         nodes += [Node("option", value, name, chosen.get(name) == value) for value in values]
@@ -66,24 +68,17 @@ def item_page(instruction: str, product: Product, chosen: Mapping[str, str]) -> 
     return _page("item", [*nodes, *map(_button, SUBPAGES), _button(BUY)])
 
 
-def sub_page(instruction: str, product: Product, name: str) -> Page:
+def sub_page(product: Product, name: str) -> Page:
     """Return a subpage of a product, one of `SUBPAGES`. The published data has no reviews."""
     # The original's lists have a blank before every entry.
     contents = {"Description": [product.description], "Features": [f" {bullet}" for bullet in product.bullets]}
-    texts = map(_text, contents.get(name, []))
-    return _page("item_sub", [*_instruction(instruction), _button(BACK), _button(BEFORE), *texts])
-
-
-def done_page(reward: float) -> Page:
-    """Return the last page, with the reward. The original's also shows the wanted product."""
-    nodes = [_text("Thank you for shopping with us!"), _text(SCORE), _text(str(reward))]
-    return Page("done", tuple(nodes), reward)
+    return _page("item_sub", [_button(BACK), _button(BEFORE), *map(_text, contents.get(name, []))])
 
 
 def render(page: Page) -> str:
     """Return a page as ReAct and Reflexion show it, with what can be clicked in brackets."""
-    if page.name == "done":
-        return f"{SCORE}: {page.reward}"
+    if page.reward is not None:
+        return f"Your score (min 0.0, max 1.0): {page.reward}"
     return "".join(map(_in_brackets, shown(page)))
 
 
@@ -94,19 +89,13 @@ def _in_brackets(node: Node) -> str:
 
 
 def shown(page: Page) -> Sequence[Node]:
-    """Return all nodes except the instruction, which the first page shows, and products after the first few."""
-    if page.name == "search":
-        return page.nodes
+    """Return all nodes, except products after the first few."""
     products = accumulate(node.kind == "product" for node in page.nodes)
-    return [node for node, count in zip(page.nodes, products, strict=True) if count <= PRODUCTS_SHOWN][2:]
+    return [node for node, count in zip(page.nodes, products, strict=True) if count <= PRODUCTS_SHOWN]
 
 
 def _page(name: PageName, nodes: Sequence[Node]) -> Page:
     return Page(name, tuple(node for node in nodes if node.text.strip()))
-
-
-def _instruction(instruction: str) -> list[Node]:
-    return [_text("Instruction: "), _text(instruction)]
 
 
 def _text(text: str) -> Node:
@@ -144,14 +133,14 @@ def clean_query(query: str) -> str:
     return cleaned if any(c.isalnum() for c in cleaned) else ""
 
 
-def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
-    """Return the clicked node, or None if no node has that name; case, blanks and brackets matter if `exact`.
+def find(nodes: Sequence[Node], state: State, element: str) -> Node | None:
+    """Return the clicked node, or None if no node has that name; case, blanks and brackets do not matter.
 
     If several options have the same value, it is the last one, as in the original, or the one before if the last is
     already chosen.
     """
-    wanted = element if exact else normalize_element(element)
-    there = [node for node in clickable(nodes) if (node.text if exact else normalize_element(node.text)) == wanted]
+    wanted = normalize_element(element)
+    there = [node for node in clickable(nodes) if normalize_element(node.text) == wanted]
     free = [node for node in there if (node.option, node.text) not in state.options]
     return next(reversed(free or there), None)
 
@@ -201,19 +190,18 @@ class Shop:
 
     def page(self, state: State) -> Page:
         """Return the page of a state."""
-        instruction = self.goal.instruction
         if state.page == "search":
-            return search_page(instruction)
+            return search_page(self.goal.instruction)
         if state.page == "results":
             found = self.store.search(state.query)
             here = found[PER_PAGE * (state.number - 1) : PER_PAGE * state.number]
-            return results_page(instruction, state.number, len(found), list(map(self.store.product, here)))
+            return results_page(state.number, len(found), list(map(self.store.product, here)))
         if state.page == "done":
-            return done_page(self.reward(state).reward)
+            return Page("done", (), self.reward(state).reward)
         product = self._product(state.asin)
         if state.page == "item":
-            return item_page(instruction, product, dict(state.options))
-        return sub_page(instruction, product, state.subpage)
+            return item_page(product, dict(state.options))
+        return sub_page(product, state.subpage)
 
     def reward(self, state: State) -> Reward:
         """Return the reward of buying the open product."""

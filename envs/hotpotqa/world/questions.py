@@ -130,9 +130,9 @@ def _questions(country: Country, seed: int) -> Iterator[Question]:
 
 
 def _question(id_: str, kind: str, asked: _Draft) -> Question:
-    type_ = "bridge" if kind in _BRIDGES else "comparison"
-    text, supporting = words()[type_][kind].format_map(asked.values), tuple(thing.title for thing in asked.pages)
-    return Question(id_, text, asked.answer, type=type_, supporting=supporting)
+    asks = words()["bridge" if kind in _BRIDGES else "comparison"][kind]
+    text, supporting = asks.format_map(asked.values), tuple(thing.title for thing in asked.pages)
+    return Question(id_, text, asked.answer, supporting)
 
 
 def _gives_away(kind: str, asked: _Draft) -> bool:

@@ -33,7 +33,7 @@ def file(tmp_path):
 )
 def test_either_form_in_either_kind_of_file(file, content):
     first, second = read_questions(file(content))
-    assert (first.id, first.answer, first.type, first.level) == ("a1", "Ket", "bridge", "hard")
+    assert (first.id, first.answer) == ("a1", "Ket")
     assert first.supporting == ("Birch (tree)", "Ålmö")
     assert [page.title for page in first.pages] == ["Willow", "Birch (tree)", "Willow (film)", "Ålmö"]
     assert first.pages[1].text == "The birch is a tree. It was first felled in Ålmö. Its bark is white."
