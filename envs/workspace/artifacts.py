@@ -37,7 +37,7 @@ class TrialFiles:
     """The task's id."""
 
     def keep(self, tree: str, verification: Verification) -> None:
-        """Store the verification of a state."""
+        """Store the verification of a tree."""
         self._write(f"{tree}.json", asdict(verification))
 
     def review(self, trial: FinishedTrial, patch: str, changed: int) -> Review:

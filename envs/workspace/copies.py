@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from langgraph_reflexion.envs.sandbox.helper import staging
-from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
+from langgraph_reflexion.envs.workspace.snapshots import SnapshotRepo
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 
 _MORE_FILES, _MORE_BYTES = 50_000, 1 << 28
@@ -21,37 +21,37 @@ class TooLarge(Exception):
 class Copy:
     """A state of the workspace's files on disk. If this process dies, the next one removes it."""
 
-    files: Files
+    tree: str
     """Its last known state."""
     excluded: list[str]
     """Paths that belonged to no state then, such as caches."""
 
-    def __init__(self, repo: SnapshotRepo, parent: Path, dependencies: Collection[str], files: Files) -> None:
+    def __init__(self, repo: SnapshotRepo, parent: Path, dependencies: Collection[str], tree: str) -> None:
         self.dependencies = frozenset(dependencies)
         self._repo = repo
         folder, self._lock = staging.make(str(parent))
         self._folder = Path(folder)
         self.root = self._folder / "files"
         try:
-            self.reset(files)
+            self.reset(tree)
         except BaseException:
             self.close()
             raise
 
-    def reset(self, files: Files) -> None:
-        """Replace all files by those of a state."""
+    def reset(self, tree: str) -> None:
+        """Replace all files by those of a tree."""
         remove(self.root)
         self.root.mkdir()
         # Before the files, which may have a link or a file in their place.
         for path in self.dependencies:
             (self.root / path).mkdir(parents=True, exist_ok=True)
-        self._repo.check_out(files, self.root)
-        self.files, self.excluded = files, []
+        self._repo.check_out(tree, self.root)
+        self.tree, self.excluded = tree, []
         found = walk(self.root, self.dependencies)
         self._most_files, self._most_bytes = 2 * len(found.files) + _MORE_FILES, 2 * found.size + _MORE_BYTES
 
-    def refresh(self) -> Files:
-        """Store the current state of the files, and return it.
+    def refresh(self) -> str:
+        """Store the current state of the files, and return its tree.
 
         Raises:
             TooLarge: there are too many files, or one cannot be read.
@@ -64,17 +64,17 @@ class Copy:
             raise TooLarge(f"some of its files cannot be read ({error.strerror})") from None
         if len(found.files) > self._most_files or found.size > self._most_bytes:
             raise TooLarge(f"it left {len(found.files)} files of {found.size} bytes, which is too much")
-        self.files, self.excluded = self._repo.store(self.root, found), found.excluded
-        return self.files
+        self.tree, self.excluded = self._repo.store(self.root, found), found.excluded
+        return self.tree
 
-    def restore(self, files: Files, paths: Collection[str]) -> None:
+    def restore(self, tree: str, paths: Collection[str]) -> None:
         """Restore some paths, which are of this state or another, to that other state."""
-        there = self._repo.paths(files.tree)
+        there = self._repo.paths(tree)
         for path in paths:
             # What was there before may lie behind a link now, which only git does not follow.
             if path not in there:
                 remove(self.root / path)
-        self._repo.check_out(files, self.root, [path for path in paths if path in there])
+        self._repo.check_out(tree, self.root, [path for path in paths if path in there])
 
     def close(self) -> None:
         """Remove it from disk."""

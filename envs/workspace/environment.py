@@ -22,7 +22,7 @@ from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.folder import folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
-from langgraph_reflexion.envs.workspace.snapshots import Files, SnapshotRepo
+from langgraph_reflexion.envs.workspace.snapshots import SnapshotRepo
 from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.verification import Grader
@@ -119,12 +119,12 @@ class Workspace(Environment):
             raise EnvironmentUnavailable(f"the task {task['id']}: the folder {path} does not exist any more")
         try:
             found = walk(path)
-            files = self._repo(task).store(path, found)
+            tree = self._repo(task).store(path, found)
         except OSError as error:
             raise EnvironmentUnavailable(f"{error.filename or path} cannot be read: {error.strerror}") from None
         # `run` names the folder of this run's trials.
         run = uuid.uuid4().hex[:12]
-        return {"tree": files.tree, "empty": files.empty, "dependencies": found.dependencies, "run": run}
+        return {"tree": tree, "dependencies": found.dependencies, "run": run}
 
     def start(self, task: Task) -> WorkspaceEpisode:
         site = self._site(task)
@@ -132,7 +132,7 @@ class Workspace(Environment):
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
         passed, submitted = snapshot["passed"], snapshot["submitted"]
-        return _episode(task, self._site(task), _files(snapshot), passed=passed, submitted=submitted)
+        return _episode(task, self._site(task), snapshot["tree"], passed=passed, submitted=submitted)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the trial's patch, verification and reflection as files for people to read."""
@@ -181,8 +181,8 @@ class Workspace(Environment):
                 prepared = self._prepared[task["id"]] = self.prepare(task)
             if self._sandbox is None:
                 self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
-        pristine, dependencies, folder = _files(prepared), prepared["dependencies"], repo.folder.parent
-        if not repo.holds(pristine.tree):
+        pristine, dependencies, folder = prepared["tree"], prepared["dependencies"], repo.folder.parent
+        if not repo.holds(pristine):
             raise EnvironmentUnavailable(
                 f"the files of the task {task['id']} are not in {repo.folder}: copy that folder from where the run "
                 "began, or start a new run"
@@ -206,20 +206,19 @@ class Workspace(Environment):
 
 class _Site(NamedTuple):
     repo: SnapshotRepo
-    pristine: Files
+    pristine: str
     commands: Commands
-    copy: Callable[[Files], Copy]
+    copy: Callable[[str], Copy]
     grader: Grader
     trials: TrialFiles
 
     def trees(self, snapshot: dict[str, Any]) -> tuple[str, str]:
         """Return the task's initial tree, and the trial's tree with protected files restored."""
-        verified, _ = self.grader.with_protected(_files(snapshot))
-        return self.pristine.tree, verified.tree
+        return self.pristine, self.grader.with_protected(snapshot["tree"])[0]
 
 
-def _episode(task: Task, site: _Site, files: Files, **how: Any) -> WorkspaceEpisode:
-    copy = site.copy(files)
+def _episode(task: Task, site: _Site, tree: str, **how: Any) -> WorkspaceEpisode:
+    copy = site.copy(tree)
     try:
         return WorkspaceEpisode(task, copy, site.commands, site.grader, site.trials.keep, **how)
     except BaseException:
@@ -232,7 +231,3 @@ def _data(task: Task) -> dict[str, Any]:
     if not {"path", "verify"} <= data.keys():
         raise ConfigurationError(f"the task {task['id']!r} is not a workspace task")
     return data
-
-
-def _files(state: dict[str, Any]) -> Files:
-    return Files(state["tree"], state["empty"])

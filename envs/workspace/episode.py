@@ -117,7 +117,7 @@ class WorkspaceEpisode(Episode):
             try:
                 self._copy.refresh()
             except TooLarge as problem:
-                self._copy.reset(self._copy.files)
+                self._copy.reset(self._copy.tree)
                 parts.append(f"The command's changes to the files were undone: {problem}.")
             return "\n".join(parts)
 
@@ -145,8 +145,7 @@ class WorkspaceEpisode(Episode):
         return result
 
     def snapshot(self) -> dict[str, Any]:
-        files = self._copy.files
-        return {"tree": files.tree, "empty": files.empty, "passed": self._passed, "submitted": self._submitted}
+        return {"tree": self._copy.tree, "passed": self._passed, "submitted": self._submitted}
 
     def close(self) -> None:
         self._copy.close()
@@ -171,11 +170,11 @@ class WorkspaceEpisode(Episode):
         return StepResult(self._answered(work), self._reward())
 
     def _reward(self) -> float:
-        return float(self._passed == self._copy.files.tree)
+        return float(self._passed == self._copy.tree)
 
     def _verified(self) -> StepResult:
-        tree = self._copy.files.tree
-        verification = self._grader.verify(self._copy.files)
+        tree = self._copy.tree
+        verification = self._grader.verify(tree)
         self._keep(tree, verification)
         self._passed = tree if verification.passed else None
         return StepResult(verification.render(), self._reward())

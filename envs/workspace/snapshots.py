@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,6 +50,10 @@ class Entry(NamedTuple):
     """The id of its content."""
 
 
+_EMPTY = Entry("160000", "1" * 40)
+"""An empty folder, which no tree of git can hold: for the entry of a submodule, git makes an empty folder."""
+
+
 class Change(NamedTuple):
     """A path that differs between two trees."""
 
@@ -61,16 +64,6 @@ class Change(NamedTuple):
     @property
     def word(self) -> str:
         return "added" if self.before is None else "removed" if self.after is None else "changed"
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """A state of the workspace's files, as ids of objects in the repository."""
-
-    tree: str
-    """The tree of files and links."""
-    empty: str = ""
-    """The blob that names the empty folders, which a tree cannot hold; empty if there are none."""
 
 
 class SnapshotRepo:
@@ -128,37 +121,21 @@ class SnapshotRepo:
             raise EnvironmentFault(f"git {words[0]} failed: {said[:300]}", transient=False)
         return done.stdout
 
-    def store(self, root: Path, found: Found) -> Files:
-        """Store what was found in a folder, which is only read.
+    def store(self, root: Path, found: Found) -> str:
+        """Store what was found in a folder, which is only read, and return the tree.
 
         Raises:
             EnvironmentFault: a file cannot be read.
         """
-        empty = self.store_empty(found.empty)
         with self._index() as index:
             # An index that is kept misses changes of the same size whose times a command has set.
             self.git("update-index", "-z", "--add", "--stdin", stdin=_rows(found.files), index=index, cwd=root)
-            return Files(self._written(index), empty)
+            return self._written(index, [(path, _EMPTY) for path in found.empty])
 
-    def replace(self, files: Files, entries: Iterable[tuple[str, Entry | None]], empty: str) -> Files:
-        """Return a state with other entries at some paths, or none, and with the empty folders of this blob."""
-        rows = [
-            f"{entry.mode} {entry.blob}\t".encode() + os.fsencode(path) if entry else _REMOVED + os.fsencode(path)
-            # Removals come first: a file may have become a folder.
-            for path, entry in sorted(entries, key=lambda each: each[1] is not None)
-        ]
-        with self._index(files) as index:
-            stdin = b"".join(row + b"\0" for row in rows)
-            self.git("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
-            return Files(self._written(index), empty)
-
-    def empty_folders(self, files: Files) -> list[str]:
-        return [os.fsdecode(name) for name in self.blob(files.empty).split(b"\0")] if files.empty else []
-
-    def store_empty(self, folders: Iterable[str]) -> str:
-        """Store the names of empty folders, and return the blob; empty if there are none."""
-        names = b"\0".join(map(os.fsencode, folders))
-        return self.git("hash-object", "-w", "--stdin", stdin=names).decode().strip() if names else ""
+    def replace(self, tree: str, entries: Iterable[tuple[str, Entry | None]]) -> str:
+        """Return a tree with other entries at some paths, or none."""
+        with self._index(tree) as index:
+            return self._written(index, entries)
 
     def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
         """Return the paths that the `.gitignore` files of a tree ignore."""
@@ -166,25 +143,21 @@ class SnapshotRepo:
         if not rules:
             return set()
         with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
-            self.check_out(Files(tree), Path(folder), rules)
+            self.check_out(tree, Path(folder), rules)
             words = ("check-ignore", "--no-index", "-z", "--stdin")
             found = self.git(*words, stdin=_rows(paths), cwd=Path(folder), fails=1)
         return set(map(os.fsdecode, found.split(b"\0")[:-1]))
 
-    def check_out(self, files: Files, folder: Path, paths: Sequence[str] | None = None) -> None:
-        """Write a state into a folder.
+    def check_out(self, tree: str, folder: Path, paths: Sequence[str] | None = None) -> None:
+        """Write a tree into a folder.
 
         Args:
-            files: The state.
+            tree: The tree.
             folder: An empty folder, unless paths are given.
             paths: The files to write, over whatever is in their way; everything if None.
         """
-        if paths is None:
-            # Before the files: the trial may have left an empty folder where a file was restored.
-            for name in self.empty_folders(files):
-                (folder / name).mkdir(parents=True, exist_ok=True)
         words = ["checkout-index", "--force", "--quiet", *(["--all"] if paths is None else ["-z", "--stdin"])]
-        with self._index(files) as index:
+        with self._index(tree) as index:
             self.git(*words, stdin=_rows(paths or ()), index=index, cwd=folder)
 
     def blob(self, blob: str) -> bytes:
@@ -196,27 +169,33 @@ class SnapshotRepo:
         except EnvironmentFault:
             return False
 
-    def paths(self, tree: str) -> set[str]:
-        """Return the paths of a tree's files."""
-        rows = self.git("ls-tree", "-r", "-z", "--full-tree", "--name-only", tree).split(b"\0")[:-1]
-        return {os.fsdecode(row) for row in rows}
+    def paths(self, tree: str, *, empty: bool = False) -> set[str]:
+        """Return the paths of a tree's files, or of its empty folders."""
+        rows = [row.split(b"\t", 1) for row in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]]
+        return {os.fsdecode(path) for about, path in rows if about.startswith(_EMPTY.mode.encode()) == empty}
 
     def changes(self, before: str, after: str) -> list[Change]:
-        """Return the paths that differ between two trees, in order."""
+        """Return the files and links that differ between two trees, in order of their paths."""
         words = self.git("diff-tree", "-r", "-z", "--no-renames", before, after).split(b"\0")[:-1]
         changes = []
         for about, path in zip(words[::2], words[1::2], strict=True):
             old_mode, mode, old_blob, blob, _ = about.decode()[1:].split(" ")
-            old = None if set(old_mode) == {"0"} else Entry(old_mode, old_blob)
-            new = None if set(mode) == {"0"} else Entry(mode, blob)
-            changes.append(Change(os.fsdecode(path), old, new))
+            old, new = (
+                None if mode in ("000000", _EMPTY.mode) else Entry(mode, blob)
+                for mode, blob in ((old_mode, old_blob), (mode, blob))
+            )
+            if old or new:
+                changes.append(Change(os.fsdecode(path), old, new))
         return changes
 
     def patch(self, before: str, after: str) -> str:
         """Return the patch between two trees, for `git apply`, with binary files, renames, modes and links.
 
-        If a changed line is not UTF-8, all files are included as binary.
+        It has no empty folders. If a changed line is not UTF-8, all files are included as binary.
         """
+        before, after = (
+            self.replace(tree, [(path, None) for path in self.paths(tree, empty=True)]) for tree in (before, after)
+        )
         try:
             return self.git("diff-tree", *_PATCH, before, after).decode()
         except UnicodeDecodeError:
@@ -228,15 +207,23 @@ class SnapshotRepo:
             return self.git("-c", setting, "diff-tree", *_PATCH, before, after).decode()
 
     @contextmanager
-    def _index(self, files: Files | None = None) -> Iterator[Path]:
-        """Give a temporary index of a state."""
+    def _index(self, tree: str | None = None) -> Iterator[Path]:
+        """Give a temporary index of a tree."""
         with tempfile.TemporaryDirectory(prefix="index-") as folder:
             index = Path(folder, "index")
-            if files is not None:
-                self.git("read-tree", files.tree, index=index)
+            if tree is not None:
+                self.git("read-tree", tree, index=index)
             yield index
 
-    def _written(self, index: Path) -> str:
+    def _written(self, index: Path, entries: Iterable[tuple[str, Entry | None]]) -> str:
+        """Return the tree of an index with other entries at some paths, or none."""
+        rows = [
+            f"{entry.mode} {entry.blob}\t".encode() + os.fsencode(path) if entry else _REMOVED + os.fsencode(path)
+            # Removals come first: a file may have become a folder.
+            for path, entry in sorted(entries, key=lambda each: each[1] is not None)
+        ]
+        stdin = b"".join(row + b"\0" for row in rows)
+        self.git("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
         return self.git("write-tree", index=index).decode().strip()
 
 

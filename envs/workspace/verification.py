@@ -12,7 +12,7 @@ from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands, expect_command
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
 from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
-from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, Files, SnapshotRepo
+from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, SnapshotRepo
 from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
 from langgraph_reflexion.envs.workspace.truncate import MAX_CHARS, failed_tests, first_error, linter_errors, truncate
@@ -32,8 +32,6 @@ class Reverted(NamedTuple):
 class Verification:
     """The results of the verification commands."""
 
-    tree: str
-    """The verified files: the trial's, without the reverted changes."""
     runs: tuple[CommandResult, ...]
     reverted: tuple[Reverted, ...] = ()
 
@@ -87,10 +85,10 @@ class Grader:
     def __init__(
         self,
         repo: SnapshotRepo,
-        pristine: Files,
+        pristine: str,
         data: dict[str, Any],
         commands: Commands,
-        copy: Callable[[Files], Copy],
+        copy: Callable[[str], Copy],
     ) -> None:
         self._repo = repo
         self._pristine = pristine
@@ -99,24 +97,24 @@ class Grader:
         self._verify: list[str] = data["verify"]
         self._commands = commands
         self._copy = copy
-        paths = repo.paths(pristine.tree)
+        paths = repo.paths(pristine)
         self._additions = Additions(paths, self._pristine_text, self._verify)
         run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included}
         # unittest finds tests by this pattern.
         found = ["test*.py"] if any("unittest" in command for command in self._verify) else []
         self.protected = Protection([*data["protect"], *found, *folders_on_path(self._path)], data["allow"], run)
 
-    def verify(self, files: Files) -> Verification:
-        """Run the commands on a state of the files.
+    def verify(self, tree: str) -> Verification:
+        """Run the commands on the files of a tree.
 
-        Protected files are restored before each command. The copy holds nothing but the files of the state, so no
+        Protected files are restored before each command. The copy holds nothing but these files, so no
         cache of the trial can influence the result.
 
         Raises:
             EnvironmentFault: the sandbox did not start.
             EnvironmentUnavailable: a command's program is missing.
         """
-        verified, reverted = self.with_protected(files)
+        verified, reverted = self.with_protected(tree)
         runs: list[CommandResult] = []
         with closing(self._copy(verified)) as copy:
             for command in self._verify:
@@ -128,19 +126,16 @@ class Grader:
                     reason = lacks_evidence(command, result.output, partial(self._source, copy))
                     result = replace(result, lacks_evidence=reason)
                 runs.append(result)
-        return Verification(verified.tree, tuple(runs), tuple(reverted))
+        return Verification(tuple(runs), tuple(reverted))
 
-    def with_protected(self, files: Files) -> tuple[Files, list[Reverted]]:
-        """Return the state with all protected files as they were at the beginning, and the changes it reverts."""
-        changes = self._repo.changes(self._pristine.tree, files.tree)
-        ignored = self._repo.ignored(self._pristine.tree, [change.path for change in changes])
+    def with_protected(self, tree: str) -> tuple[str, list[Reverted]]:
+        """Return the tree with all protected files as they were at the beginning, and the changes it reverts."""
+        changes = self._repo.changes(self._pristine, tree)
+        ignored = self._repo.ignored(self._pristine, [change.path for change in changes])
         reverted = [(change, what) for change in changes if (what := self._reverted(change, ignored))]
-        folders = self._repo.empty_folders(files)
-        kept = [folder for folder in folders if not self._additions.target(folder)]
-        if reverted or kept != folders:
-            before = [(change.path, change.before) for change, _ in reverted]
-            files = self._repo.replace(files, before, self._repo.store_empty(kept))
-        return files, [Reverted(change.path, what) for change, what in reverted]
+        targets = filter(self._additions.target, self._repo.paths(tree, empty=True))
+        entries = [*((change.path, change.before) for change, _ in reverted), *((path, None) for path in targets)]
+        return self._repo.replace(tree, entries), [Reverted(change.path, what) for change, what in reverted]
 
     def _reverted(self, change: Change, ignored: Collection[str]) -> str:
         """Return why a change does not count; empty if it does."""
@@ -159,7 +154,7 @@ class Grader:
         return self.protected(change.path) or (replaces and not self.protected.allowed(change.path))
 
     def _pristine_text(self, path: str) -> str:
-        return self._repo.blob(f"{self._pristine.tree}:{path}").decode(errors="replace")
+        return self._repo.blob(f"{self._pristine}:{path}").decode(errors="replace")
 
     def _source(self, copy: Copy, path: str) -> str:
         try:
@@ -179,10 +174,10 @@ class Grader:
         inside = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
         return target.startswith("/") or inside == ".." or inside.startswith("../")
 
-    def _restore(self, copy: Copy, verified: Files) -> list[Reverted]:
+    def _restore(self, copy: Copy, verified: str) -> list[Reverted]:
         """Restore the protected files that a command has changed, and remove bytecode and caches among them."""
         try:
-            changes = self._repo.changes(verified.tree, copy.refresh().tree)
+            changes = self._repo.changes(verified, copy.refresh())
         except TooLarge:
             # Its changes are unknown.
             copy.reset(verified)

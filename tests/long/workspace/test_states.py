@@ -55,7 +55,7 @@ def test_every_state_is_restored_exactly(play):
     with closing(played.again()) as again:
         assert contents(again._copy.root) == contents(played.root)
         assert again.snapshot() == played.episode.snapshot()
-        assert again._copy.refresh() == played.episode._copy.files
+        assert again._copy.refresh() == played.episode._copy.tree
 
 
 def test_equal_files_have_equal_states(play):
@@ -148,7 +148,7 @@ def test_copies_of_dead_processes_are_removed(play, folder, tmp_path):
 def test_failed_copy_is_removed(play, tmp_path):
     played = play()
     with pytest.raises(EnvironmentFault):
-        played.environment.restore(played.task, {**played.episode.snapshot(), "empty": "0" * 40})
+        played.environment.restore(played.task, {**played.episode.snapshot(), "tree": "0" * 40})
     assert copies(tmp_path) == [played.root.parent]
     played.episode.close()
     played.episode.close()
