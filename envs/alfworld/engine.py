@@ -9,8 +9,8 @@ Kind = Literal["pick", "look", "clean", "heat", "cool", "two"]
 Syntax = Literal["move", "put"]
 """The wording of setting an object down: `move X to Y`, or `put X in/on Y` in files from before ALFWorld 0.4."""
 
-PUT_COMMANDS: dict[Syntax, str] = {"move": "move {o} to {r}", "put": "put {o} in/on {r}"}
-"""The command that sets an object down, by syntax."""
+PUT_FORMS: dict[Syntax, str] = {"move": "move {object} to {receptacle}", "put": "put {object} in/on {receptacle}"}
+"""The form of the action that sets an object down, by syntax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Game:
 
     @property
     def syntax(self) -> Syntax:
-        return "put" if self.grammar is not None and PUT_COMMANDS["put"] in self.grammar else "move"
+        return "put" if self.grammar is not None and "put {o} in/on {r}" in self.grammar else "move"
 
 
 class Engine(Protocol):
@@ -54,9 +54,6 @@ class Engine(Protocol):
 
     def step(self, command: str) -> str:
         """Carry out a command and return its observation: "Nothing happens." if it is not possible now."""
-
-    def admissible(self) -> list[str]:
-        """Return the commands that are possible now, sorted."""
 
     def close(self) -> None:
         """Release the engine's resources. Closing twice is fine."""

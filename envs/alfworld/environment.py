@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from langgraph_reflexion.envs.alfworld.engine import Engine, Game
-from langgraph_reflexion.envs.alfworld.episode import PUT_ACTION_FORMS, ALFWorldEpisode, game_forms, plain_name, tidy
+from langgraph_reflexion.envs.alfworld.engine import PUT_FORMS, Engine, Game
+from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode, game_forms, plain_name, tidy
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, game_of, games_in, official_folder
 from langgraph_reflexion.envs.alfworld.generate import GENERATED, generated_game
 from langgraph_reflexion.envs.alfworld.memory_map import build_map
@@ -113,10 +113,10 @@ class ALFWorld(Environment):
 
     def action_forms(self, task: Task) -> list[str]:
         syntax = (task.get("data") or {}).get("syntax", "move")
-        if syntax not in [*PUT_ACTION_FORMS]:
-            known = ", ".join(PUT_ACTION_FORMS)
+        if syntax not in [*PUT_FORMS]:
+            known = ", ".join(PUT_FORMS)
             raise ConfigurationError(f"the task {task['id']!r} has no syntax {syntax!r}: choose one of {known}")
-        return game_forms(PUT_ACTION_FORMS[syntax])
+        return game_forms(PUT_FORMS[syntax])
 
     def parse(self, text: str) -> Action | None:
         """Parse an action, ignoring case and extra blanks; see `Environment.parse`."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from langgraph_reflexion.envs.actions import invalid_action
-from langgraph_reflexion.envs.alfworld.engine import PUT_COMMANDS, Engine, Syntax
+from langgraph_reflexion.envs.alfworld.engine import PUT_FORMS, Engine, Syntax
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 
 Object = Annotated[str, 'name and number of an object, such as "mug 1"']
@@ -12,11 +12,6 @@ Receptacle = Annotated[str, 'name and number of a receptacle, such as "cabinet 3
 
 _BANNER = "-= Welcome to TextWorld, ALFRED! =-"
 _OVER = "The episode is over: no further action is possible."
-
-PUT_ACTION_FORMS = {
-    syntax: template.format(o="{object}", r="{receptacle}") for syntax, template in PUT_COMMANDS.items()
-}
-"""The form of the action that sets an object down, by the syntax of the game."""
 
 
 def tidy(text: str) -> str:
@@ -40,7 +35,7 @@ class ALFWorldEpisode(Episode):
 
     def __init__(self, engine: Engine, syntax: Syntax = "move", max_steps: int = 50) -> None:
         self._engine = engine
-        self._put = PUT_ACTION_FORMS[syntax]
+        self._put = PUT_FORMS[syntax]
         self._left = max_steps
         self._terminated = self._truncated = False
         self.observation = engine.reset().removeprefix(_BANNER).strip()
@@ -69,7 +64,7 @@ class ALFWorldEpisode(Episode):
         """Take an object from the receptacle where you are; you can carry one object."""
         return self._execute(f"take {plain_name(object)} from {plain_name(receptacle)}")
 
-    @action(*PUT_ACTION_FORMS.values(), "put {object} in {receptacle}", "put {object} on {receptacle}")
+    @action(*PUT_FORMS.values(), "put {object} in {receptacle}", "put {object} on {receptacle}")
     def put(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Put the object that you carry in or on the receptacle where you are."""
         return self._execute(self._put.format(object=plain_name(object), receptacle=plain_name(receptacle)))

@@ -37,8 +37,7 @@ def generate(seed: int) -> Repository:
     return Repository(
         id=f"generated-{seed}",
         instruction=f"The tests of {package} fail. Find the mistake in the package and put it right.",
-        verify=("env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q",),
-        needs=("pytest",),
+        verify=["env PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 pytest -q"],
         files=files,
         defect=rng.choice(mistakes),
     )

@@ -13,7 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from pydantic import TypeAdapter
+
+from langgraph_reflexion.errors import EnvironmentUnavailable
 
 _HERE = Path(__file__).parent / "own"
 
@@ -34,23 +36,15 @@ class Repository:
     id: str
     instruction: str
     """The task's instruction, which does not name the defect's place."""
-    verify: tuple[str, ...]
-    needs: tuple[str, ...]
-    """The programs that the verification commands use."""
+    verify: list[str]
     files: dict[str, str]
     """The correct files by path."""
     defect: Defect
 
     def write(self, folder: Path) -> Path:
-        """Write the files, with the defect, into a folder, which is created, and return the folder.
-
-        Raises:
-            ConfigurationError: the defect does not fit its file.
-        """
+        """Write the files, with the defect, into a folder, which is created, and return the folder."""
         for name, text in self.files.items():
             if name == self.defect.path:
-                if text.count(self.defect.right) != 1:
-                    raise ConfigurationError(f"{self.id}: {self.defect.right!r} must occur exactly once in {name}")
                 text = text.replace(self.defect.right, self.defect.wrong)
             path = folder / name
             # A patch may have been applied there. Another process may read it, so it changes as a whole.
@@ -65,13 +59,9 @@ class Repository:
 @cache
 def own_repositories() -> tuple[Repository, ...]:
     """Return the repositories that ship, sorted by name."""
-    return tuple(_read(path) for path in sorted(_HERE.glob("*.toml")))
-
-
-def _read(path: Path) -> Repository:
-    read: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    lists = {name: tuple(read[name]) for name in ("verify", "needs")}
-    return Repository(**{**read, **lists, "defect": Defect(**read["defect"])})
+    form = TypeAdapter(Repository)
+    files = sorted(_HERE.glob("*.toml"))
+    return tuple(form.validate_python(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files)
 
 
 def write_repositories(repositories: Iterable[Repository], folder: Path) -> list[dict[str, Any]]:
@@ -89,5 +79,5 @@ def write_repositories(repositories: Iterable[Repository], folder: Path) -> list
         except OSError as error:
             raise EnvironmentUnavailable(f"{place} cannot be written: {error.strerror}") from None
         given = {"id": repository.id, "path": place, "instruction": repository.instruction}
-        tasks.append({**given, "verify": list(repository.verify)})
+        tasks.append({**given, "verify": repository.verify})
     return tasks

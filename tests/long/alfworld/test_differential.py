@@ -40,7 +40,7 @@ def test_golden_cases_match_the_reference_engine(workers):
     def differs(case):
         engine = TextWorldEngine(case.file(), workers)
         try:
-            seen = tuple(play(engine, case.commands))
+            seen = tuple(play(engine, case.commands, TextWorldEngine.admissible))
         finally:
             engine.close()
         return None if seen == case.seen else case.name
@@ -87,9 +87,8 @@ def test_official_unseen_split_is_the_benchmark(tmp_path):
     for game in map(environment.game, tasks):
         engine = NativeEngine(World.of(game))
         for command in game.walkthrough:
-            assert command in engine.admissible()
             assert not engine.won
-            engine.step(command)
+            assert engine.step(command) != "Nothing happens."
         assert engine.won
 
 
