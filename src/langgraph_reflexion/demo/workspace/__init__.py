@@ -17,7 +17,7 @@ from random import Random
 from langgraph_reflexion.demo.persona import Act, habit
 from langgraph_reflexion.demo.prompt import Prompt
 from langgraph_reflexion.demo.workspace.edits import candidates, is_test
-from langgraph_reflexion.demo.workspace.world import NOTHING, NOTHING_RUNS, Try, Workshop, note, noted, read_workshop
+from langgraph_reflexion.demo.workspace.world import NOTHING_RUNS, Try, Workshop, note, noted, read_workshop
 
 PATIENCE = (1, 3)
 """Minimum and maximum number of edits in the first trial."""
@@ -57,7 +57,9 @@ def _step(prompt: Prompt, rng: Random) -> Step:
     failed = shop.outcomes[-1].failed
     if not failed:
         return "All checks pass now.", "submit", {}
-    so_far = NOTHING if failed >= NOTHING_RUNS else f"{failed} test{' fails' if failed == 1 else 's fail'}."
+    so_far = f"{failed} test{' fails' if failed == 1 else 's fail'}."
+    if failed >= NOTHING_RUNS:
+        so_far = "Nothing runs any more."
     if not shop.listed and not shop.looked:
         return f"{so_far} I see which files there are.", "list_files", {"folder": "."}
     if (path := _to_read(shop)) is not None:
@@ -71,7 +73,7 @@ def _repair(prompt: Prompt, shop: Workshop, failed: int, so_far: str, rng: Rando
     warned = any(IN_PART in what for what in known.values())
     if shop.now and failed < first.failed and not warned and habit(prompt.opening, "hasty") < HASTY:
         return f"{so_far} It gets better, and the rest will follow.", "submit", {}
-    done = {_key(tried.edit) for tried in shop.tried}
+    done = set(map(_key, shop.tried))
     left = [edit for edit in candidates(shop.files, first, known) if _key(edit) not in done]
     # Each reflection on this work makes it hand in one edit later.
     learned = sum(any(edit.path in shop.files for edit in noted([lesson])) for lesson in prompt.reflections)
@@ -114,8 +116,7 @@ def reflect(prompt: Prompt, rng: Random) -> str:
     """List the edits that did not help."""
     shop = read_workshop(prompt.opening, prompt.turns)
     notes = dict(noted(prompt.reflections))
-    for tried in shop.tried:
-        notes[tried.edit] = _came_to(tried.failed, shop.first)
+    notes |= {edit: _came_to(failed, shop.first) for edit, failed in shop.tried.items()}
     if not notes:
         return "I did not come to try anything. Next time I will run the checks, read what fails, and try an edit."
     ended = "I ran out of actions" if not shop.handed_in else "I handed in my work although tests failed"

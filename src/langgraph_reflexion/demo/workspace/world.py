@@ -63,21 +63,12 @@ def read_outcome(output: str, *, passed: bool) -> Outcome:
 
 _CHANGE = re.compile(r"I change line (\d+) of (\S+) to: (.+)$")
 _BACK = re.compile(r"I put line (\d+) of (\S+) back to: (.+)$")
+_FAIL = re.compile(r"^(?:(\d+) tests? fails?\b|Nothing runs any more)")
 _READ = re.compile(r"I read (\S+)\.$")
-_FAIL = re.compile(r"^(\d+) tests? (?:still )?fails?\b")
 _NOTED = re.compile(r"^line (\d+) of (\S+) changed to: (.+?) - ([^-]*)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^ *(\d+)(?:  (.*))?$", re.MULTILINE)
 _FILE = re.compile(r"[\w@+./-]*\w\.(?:py|js|mjs|cjs|ts|rs)\b")
 _PASSED = re.compile(r"^Verification passed")
-NOTHING = "Nothing runs any more."
-
-
-@dataclass
-class Tried:
-    """An edit, and the number of failed tests after it; None while unknown."""
-
-    edit: Try
-    failed: int | None = None
 
 
 @dataclass
@@ -89,9 +80,9 @@ class Workshop:
     """Whether it has listed files."""
     files: dict[str, list[str]] = field(default_factory=dict)
     """The lines of read files, as they were at first."""
-    current: dict[str, list[str]] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
-    tried: list[Tried] = field(default_factory=list)
+    tried: dict[Try, int | None] = field(default_factory=dict)
+    """The edits, and the numbers of failed tests after them; None while unknown."""
     now: Try | None = None
     """The edit in place."""
     checked: bool = True
@@ -106,7 +97,10 @@ class Workshop:
 
     def replacing(self, path: str, number: int, line: str) -> tuple[str, str]:
         """Return the old and new text of an edit, with lines above it where the line is not unique."""
-        lines = self.current[path]
+        lines = list(self.files[path])
+        if self.now and self.now.path == path:
+            before = lines[self.now.number - 1]
+            lines[self.now.number - 1] = before.replace(before.strip(), self.now.line, 1)
         whole, was = "\n".join(lines), lines[number - 1]
         indent = was[: len(was) - len(was.lstrip())]
         old, new, above = was.strip(), line, number - 1
@@ -138,10 +132,13 @@ def note(edit: Try, what: str) -> str:
 
 
 def _read_turn(shop: Workshop, turn: Turn) -> None:
-    if counted := _FAIL.match(turn.thought):
-        _count_failures(shop, int(counted[1]))
-    elif turn.thought.startswith(NOTHING):
-        _count_failures(shop, NOTHING_RUNS)
+    if said := _FAIL.match(turn.thought):
+        failed = int(said[1] or NOTHING_RUNS)
+        shop.first = failed if shop.first is None else shop.first
+        last = next(reversed(shop.tried), None)
+        if last and shop.checked and shop.tried[last] is None:
+            shop.tried[last] = failed
+    edited = turn.observation.startswith("Edited")
     name = re.match(r"\w*", turn.action)[0]  # type: ignore[index]  # it matches the empty text
     if name == "verify":
         shop.checked = True
@@ -152,35 +149,12 @@ def _read_turn(shop: Workshop, turn: Turn) -> None:
         shop.looked = True
         shop.listed += [path for path in turn.observation.split("\n") if _FILE.fullmatch(path)]
     elif read := _READ.search(turn.thought):
-        shop.files[read[1]] = _lines([], turn.observation)
-        shop.current[read[1]] = list(shop.files[read[1]])
+        numbered = {int(match[1]): match[2] or "" for match in _NUMBERED.finditer(turn.observation)}
+        shop.files[read[1]] = [numbered.get(number, "") for number in range(1, max(numbered, default=0) + 1)]
     elif changed := _CHANGE.search(turn.thought):
         edit = Try(changed[2], int(changed[1]), changed[3])
-        shop.tried.append(Tried(edit))
-        if _edited(shop, edit.path, turn):
+        shop.tried.setdefault(edit)
+        if edited:
             shop.now, shop.checked = edit, False
-    elif (back := _BACK.search(turn.thought)) and _edited(shop, back[2], turn):
+    elif edited and _BACK.search(turn.thought):
         shop.now = None
-
-
-def _edited(shop: Workshop, path: str, turn: Turn) -> bool:
-    """Apply an edit as shown; return False where it was refused."""
-    if not turn.observation.startswith("Edited"):
-        return False
-    shop.current[path] = _lines(shop.current.get(path, []), turn.observation)
-    return True
-
-
-def _count_failures(shop: Workshop, failed: int) -> None:
-    if shop.first is None:
-        shop.first = failed
-    if shop.tried and shop.checked and shop.tried[-1].failed is None:
-        shop.tried[-1].failed = failed
-
-
-def _lines(before: list[str], observation: str) -> list[str]:
-    numbered = {int(match[1]): match[2] or "" for match in _NUMBERED.finditer(observation)}
-    last = max([len(before), *numbered])
-    return [
-        numbered.get(number, before[number - 1] if number <= len(before) else "") for number in range(1, last + 1)
-    ]
