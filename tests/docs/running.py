@@ -22,13 +22,7 @@ EXCERPT = "excerpt"
 
 
 class Reader:
-    """Does what a page says, in an empty folder, with a model server for the pages that name one.
-
-    Args:
-        home: The folder.
-        server: Answers for `openai:...` and for every local server.
-        patch: Undoes these settings at the end.
-    """
+    """Does what a page says, in an empty folder, with a server that answers for `openai:...` and every local one."""
 
     def __init__(self, home, server, patch):
         self.home = home

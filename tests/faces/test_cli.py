@@ -17,7 +17,8 @@ import pytest
 from langgraph_reflexion import __version__
 from langgraph_reflexion.cli import main
 from langgraph_reflexion.cli.basics import sigterm_as_ctrl_c
-from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start, timeless
+from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start
+from tests.support.guessing import timeless
 from tests.support.run_folders import folder, row
 
 OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")

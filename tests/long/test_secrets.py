@@ -8,7 +8,8 @@ from urllib.parse import quote
 import pytest
 
 from langgraph_reflexion.testing.loopback import ErrorAnswer
-from tests.support.cli import GuessingServer, make_home, run_args, start, timeless
+from tests.support.cli import GuessingServer, make_home, run_args, start
+from tests.support.guessing import timeless
 
 # Encoded differently in JSON, in addresses and in headers.
 KEY = 'sk-very"secret/0123+456789='
@@ -65,7 +66,7 @@ def server():
 def logged(home, server, what, *args):
     # A space before a pasted key is stripped.
     server.process = start(home, *args, key=f" {KEY}", program=("-c", PROGRAM.format(what)))
-    out, err = server.process.communicate(timeout=60)
+    out, err = server.process.communicate(timeout=240)
     return server.process.returncode, out, err
 
 

@@ -26,6 +26,7 @@ import json
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from langgraph_reflexion.envs.alfworld.engine import Game
 from langgraph_reflexion.envs.alfworld.pddl import Problem
@@ -41,8 +42,7 @@ OLD = {
 """How the grammar of today becomes the one of json_2.1.1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """What an engine shows at one moment."""
 
     text: str
@@ -68,11 +68,7 @@ class Case:
         return World(Problem.parse(self.game.problem), release, self.game.instruction)
 
     def file(self):
-        """The game with the domain and grammar that a file would have.
-
-        Raises:
-            EnvironmentUnavailable: they are not installed.
-        """
+        """The game with the domain and grammar that a file would have, where they are installed."""
         domain, grammar = before_0_4(*installed_texts()) if self.old else installed_texts()
         # What the task is called in JSON: a text of a hand-written case may have quotation marks.
         task = json.dumps(self.game.instruction.removesuffix("."))[1:-1]

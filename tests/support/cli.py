@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import os
 import re
 import shutil
@@ -26,13 +25,7 @@ ENV = "toys.guessing:Guessing"
 
 
 class GuessingServer(ModelServer):
-    """A server whose model counts up from trial to trial.
-
-    Attributes:
-        faults: What goes wrong, by game.
-        drops: The games that the model breaks.
-        seconds: How long an answer takes.
-    """
+    """A server whose model counts up from trial to trial; games have faults, or are broken by the model (`drops`)."""
 
     def __init__(self, **options):
         super().__init__(ScriptedChatModel(replies=self._reply), faults=self._fault, **options)
@@ -140,11 +133,6 @@ def one_line(err):
     assert err.startswith("langgraph-reflexion: ")
     assert KEY not in err
     return err
-
-
-def timeless(folder):
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    return [{**json.loads(line), "seconds": 0} for line in lines]
 
 
 def wait_for_rows(folder, rows):

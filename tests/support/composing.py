@@ -32,12 +32,7 @@ def call(name, **args):
 
 
 class Guessing:
-    """The models and the verifier.
-
-    Args:
-        tell: Is told of each call by the name of who is called, before it is answered.
-        tool: What stands in for the agent's tool.
-    """
+    """The models and the verifier; `tell` hears the name of who is called before each call is answered."""
 
     def __init__(self, tell=lambda name: None, tool=look_up):
         self.tell = tell

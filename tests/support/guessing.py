@@ -69,9 +69,6 @@ def drive_all(
     *,
     numbers=(1, 2, 3, 4),
     environment=None,
-    strategy="reflexion",
-    max_trials=5,
-    concurrency=8,
     in_step=False,
     observer=None,
     model_class=Slow,
@@ -79,29 +76,14 @@ def drive_all(
     heuristic=None,
     **more,
 ):
-    """Run a scripted model, or resume the run that the folder holds."""
-    environment = environment or Guessing(numbers=numbers)
-    model = model_class(replies=replies)
-    settings = RunSettings(
-        environment="guessing",
-        max_trials=max_trials,
-        strategy=strategy,
-        concurrency=concurrency,
-        until_no_improvement=in_step,
-        **more,
-    ).resolved(environment)
+    """Run a scripted model, or resume the run that the folder holds; `more` are settings."""
+    environment, model = environment or Guessing(numbers=numbers), model_class(replies=replies)
+    given = {"strategy": "reflexion", "max_trials": 5, "concurrency": 8, "until_no_improvement": in_step, **more}
+    settings = RunSettings(environment="guessing", **given).resolved(environment)
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
-    graph = create_reflexion(
-        model,
-        environment,
-        budgets=budgets,
-        options=ModelOptions(retries=Retries(attempts=1)),
-        strategy=settings.strategy,
-        max_trials=max_trials,
-        feedback=settings.feedback,
-        evaluator=evaluator,
-        heuristic=heuristic,
-    )
+    options = {"evaluator": evaluator, "heuristic": heuristic, "options": ModelOptions(retries=Retries(attempts=1))}
+    options |= {name: getattr(settings, name) for name in ("strategy", "max_trials", "feedback")}
+    graph = create_reflexion(model, environment, budgets=budgets, **options)
     setup = Setup(graph, environment.tasks(), budgets, environment)
     with locked(folder):
         return asyncio.run(run_setup(settings, setup, folder, observer)), model

@@ -23,14 +23,7 @@ SECONDS, CONCURRENCY = 240.0, 4
 
 
 class Kills:
-    """A run to kill.
-
-    Args:
-        folder: Where everything is written.
-        more: More options of the killed run, such as `--workers 2`.
-        environment: More variables of the processes' environment.
-        reference: The same run, which nobody kills; the same for all runs to kill.
-    """
+    """A run to kill, with more options such as `--workers 2`, and the same run, which nobody kills."""
 
     def __init__(self, folder, *more, reference=None, environment=None):
         self.folder, self.more, self.environment = folder / "run", more, environment

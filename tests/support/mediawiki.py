@@ -1,10 +1,4 @@
-"""A wiki on loopback: the part of MediaWiki's API that the environment uses, and its faults.
-
-with MediaWikiServer({"Elm": "The elm is a tree."}, redirects={"Elms": "Elm"}) as server:
-    environment = HotPotQA(pages="wikipedia", api=server.api)
-    server.faults = iter(["429"])
-    ...
-"""
+"""A wiki on loopback: the part of MediaWiki's API that the environment uses, and its faults."""
 
 import gzip
 import json
@@ -34,16 +28,9 @@ _ILLEGAL = re.compile(r"[\[\]{}|<>#]")
 
 
 class MediaWikiServer(FaultyServer[dict[str, str]]):
-    """A small wiki, served over HTTP inside `with`.
+    """A small wiki of pages by title, in which paragraphs end with a line break and headings are `== so ==`.
 
-    Args:
-        pages: Title to text, in which paragraphs end with a line break and headings are `== so ==`.
-        redirects: Title to title.
-        disambiguations: Title to the titles that it may mean.
-        faults: The faults of the next requests in order, from `MEDIAWIKI_FAULTS`; None for none.
-
-    Attributes:
-        requests: The parameters of the requests so far, and their `User-Agent`.
+    `faults` are those of the next requests in order; `requests` are the parameters so far, and the `User-Agent`.
     """
 
     def __init__(self, pages, *, redirects=None, disambiguations=None, faults=(), retry_after="30"):

@@ -23,14 +23,7 @@ def binaries():
 
 @contextmanager
 def postgres_server(password=None):
-    """Start a server on loopback and yield its address (`postgresql://...`).
-
-    Args:
-        password: Its password; none unless given.
-
-    Raises:
-        FileNotFoundError: Postgres is not installed.
-    """
+    """Start a server on loopback and yield its address (`postgresql://...`)."""
     programs = binaries()
     if programs is None:
         raise FileNotFoundError("there is no Postgres server here (Debian's package postgresql)")

@@ -11,23 +11,12 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-START_SECONDS = 120.0
-"""Seconds that it may take to start."""
-
 
 @contextmanager
 def ray_cluster(workers, environment=None):
-    """Start a cluster on loopback, without its dashboard.
+    """Start a cluster on loopback without its dashboard; yields its address and the variables that let a driver in.
 
-    Args:
-        workers: N processors that it counts.
-        environment: More variables of its workers' environment.
-
-    Yields:
-        Its address, and the variables that let a driver in; `RAY_TMPDIR` is the folder of all of its files.
-
-    Raises:
-        RuntimeError: it does not start.
+    `RAY_TMPDIR` among them is the folder of all of its files.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -48,7 +37,7 @@ def ray_cluster(workers, environment=None):
             start_new_session=True,
         )
     try:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + 120
         while not any(Path(folder).glob("session_latest/sockets/raylet*")):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"Ray does not start: {log.read_text(encoding='utf-8', errors='replace')}")

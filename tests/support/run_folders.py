@@ -22,44 +22,20 @@ SETTINGS = {
 def row(task, trial, success, verdict=None, **changes):
     """Return a row; its verdict is the truth by default."""
     verdict = success if verdict is None else verdict
-    made = {
-        "task_id": task,
-        "trial": trial,
-        "success": success,
-        "verdict": verdict,
-        "score": None if verdict is None else float(verdict),
-        "stop_reason": "terminated" if verdict else "hallucination",
-        "actions": 1,
-        "llm_calls": 2,
-        "input_tokens": 1000,
-        "output_tokens": 10,
-        "cached_calls": 0,
-        "cost": 0.0,
-        "notes": [],
-        "reflection": None,
-        "fault": "",
-        "seconds": 0.1,
-    }
+    score, stop_reason = None if verdict is None else float(verdict), "terminated" if verdict else "hallucination"
+    made = {"task_id": task, "trial": trial, "success": success, "verdict": verdict, "score": score}
+    made |= {"stop_reason": stop_reason, "actions": 1, "llm_calls": 2, "input_tokens": 1000, "output_tokens": 10}
+    made |= {"cached_calls": 0, "cost": 0.0, "notes": [], "reflection": None, "fault": "", "seconds": 0.1}
     return made | changes
 
 
 def steps(task, trial, *done, observation="A room."):
     """Return the part of a row with steps of thought, action and observation."""
-    return {
-        "task_id": task,
-        "trial": trial,
-        "observation": observation,
-        "steps": [
-            {
-                "number": number,
-                "thought": thought,
-                "action": {"name": "do", "args": {}, "text": action},
-                "observation": seen,
-            }
-            for number, (thought, action, seen) in enumerate(done, 1)
-        ],
-        "evaluation": None,
-    }
+    taken = [
+        {"number": n, "thought": thought, "action": {"name": "do", "args": {}, "text": text}, "observation": seen}
+        for n, (thought, text, seen) in enumerate(done, 1)
+    ]
+    return {"task_id": task, "trial": trial, "observation": observation, "steps": taken, "evaluation": None}
 
 
 def folder(path, rows, tasks, *, trajectories=(), versions=None, goals=None, **settings):

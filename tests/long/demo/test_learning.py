@@ -88,11 +88,6 @@ def test_cot_actor_guesses_and_learns_from_wrong_guesses():
     assert {record["verdict"] for final in judged for record in final["trials"]} == {False}
 
 
-def test_consistent_mistake_passes_self_consistency():
-    finals = play(HOTPOTQA, evaluator="self-consistency", max_trials=1)
-    assert {(True, True), (True, False)} <= {(r["verdict"], r["success"]) for f in finals for r in f["trials"]}
-
-
 def test_demo_model_contains_no_world():
     assert set(DemoChatModel.model_fields) - set(DemoChatModel.__mro__[1].model_fields) == {"seed"}
     source = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}

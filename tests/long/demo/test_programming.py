@@ -78,12 +78,6 @@ def test_removing_reflections_from_the_prompt_removes_the_gain():
     assert without.truths == played("last_attempt").truths[:8]
 
 
-def test_without_tests_there_is_little_gain():
-    blind = Played(evaluator="none", tasks=12)
-    assert {len(truths) for truths in blind.truths} == {TRIALS}, "nothing ends a task early"
-    assert blind.rate(TRIALS) - blind.rate(1) < 0.12
-
-
 @pytest.mark.parametrize("actor", ["react", "tools"])
 def test_program_is_tested_before_it_is_submitted(actor):
     told = Played(actor=actor, tasks=4, max_trials=2)

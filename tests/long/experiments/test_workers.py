@@ -13,7 +13,7 @@ from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.settings import RunSettings
 from tests.loop.experiments.test_errors import count_and_resume
 from tests.support.cli import ENV, KEY, forget, make_home, one_line, run_args, start, wait_for_rows
-from tests.support.cli import timeless as rows
+from tests.support.guessing import timeless as rows
 from tests.support.kills import workers_in
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="finds workers in /proc, as Linux has it")
@@ -46,7 +46,7 @@ def test_workers_end_with_their_driver_and_exclude_other_processes(home, server)
     workers = workers_in(home)
     assert len(workers) == 2
     process.send_signal(signal.SIGTERM)  # `test_kills` has SIGKILL
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130
     # Ray's core may report the trials that were interrupted.
     assert "kept in ." in one_line(re.sub(r"^\[.* E .*\.cc:.*\n", "", err, flags=re.MULTILINE))
@@ -96,9 +96,9 @@ def test_model_that_answered_one_worker_is_known_to_the_others(home, server):
         if game == "2":
             if calls["2"] == 2:
                 replied.set()
-                assert retried.wait(30)
+                assert retried.wait(100)
             return None
-        assert replied.wait(30)
+        assert replied.wait(100)
         if calls["1"] > 2:
             retried.set()
         return "500"

@@ -59,7 +59,7 @@ def folders():
     return {path.name for path in Path(tempfile.gettempdir()).glob(f"{staging.PREFIX}*")}
 
 
-def until(happened, seconds=15):
+def until(happened, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if happened():

@@ -63,8 +63,3 @@ def test_link_exposes_its_target_and_the_installation_around_it(folder, monkeypa
     shown = {path.removeprefix(f"{folder}/") for path in exposed_paths(str(folder / "links")).paths}
     assert {"apps/thing/bin", "apps/thing/lib", "notes/tool.sh"} <= shown
     assert not {str(folder), "apps", "apps/thing", "notes", "notes/secret"} & shown
-
-
-def test_own_interpreter(sandbox):
-    done = sandbox.run([sys.executable, "-c", "import pytest, sys; print(sys.prefix)"])
-    assert done.text == f"{sys.prefix}\n"

@@ -12,7 +12,6 @@ from langgraph_reflexion.experiments.progress import LiveProgress
 from langgraph_reflexion.experiments.record import read_run
 from tests.loop.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
-from tests.support.cli import timeless as timeless_rows
 from tests.support.guessing import Guessing, drive_all, rows, timeless
 
 
@@ -133,7 +132,7 @@ def count_and_resume(home, server, *more, call=call):
     status, out, err = call(home, "resume", "run", *again, key=KEY)
     assert (status, err) == (0, "")
     assert "3 solved in " in out
-    assert [(row["task_id"], row["trial"]) for row in timeless_rows(home / "run")] == [
+    assert [(row["task_id"], row["trial"]) for row in timeless(home / "run")] == [
         *(("g1", 1), ("g2", 1), ("g2", 2)),
         *(("g3", 1), ("g3", 2), ("g3", 3)),
     ]

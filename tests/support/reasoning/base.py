@@ -41,11 +41,8 @@ class ReasoningServer:
     messages, and `opening`, the user's first), takes the reasoning out of it (`strip`), and writes a turn (`answer`).
 
     Beside calls the reasoning has to be as it was issued, and each call has its result. That is stricter than most
-    providers, which look at the last message or step.
-
-    Attributes:
-        bodies: The requests so far.
-        turns: The answers to requests with tools so far.
+    providers, which look at the last message or step. `bodies` are the requests so far, `turns` the answers to those
+    with tools.
     """
 
     path: ClassVar[str]

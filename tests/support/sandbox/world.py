@@ -57,8 +57,7 @@ def world():
         listening(socket.AF_UNIX, socket.SOCK_DGRAM, f"{folder}/datagram")
         os.chmod(f"{folder}/datagram", 0o777)
         listening(socket.AF_UNIX, socket.SOCK_DGRAM, f"\0{token}-datagram")
-        mine = Path(folder, "mine")
-        mine.write_text("mine")
+        Path(folder, "mine").write_text("mine")
         segment = libc.shmget(0, 4096, 0o1600)
         stack.callback(libc.shmctl, segment, 0, None)
 
@@ -72,24 +71,11 @@ def world():
         victim = subprocess.Popen(["sleep", "600"])
         os.set_inheritable(os.open(secret, os.O_RDONLY), True)
         try:
-            yield {
-                "token": token,
-                "secret": str(secret),
-                "home": str(home),
-                "tcp": tcp.getsockname()[1],
-                "udp": udp.getsockname()[1],
-                "unix": f"{folder}/socket",
-                "abstract": token,
-                "outside": f"{folder}/outside",
-                "victim": victim.pid,
-                "key": int(token[-7:], 16),
-                "name": os.uname().nodename,
-                "agent": os.getpid(),
-                "datagram": f"{folder}/datagram",
-                "folder": folder,
-                "mine": str(mine),
-                "segment": segment,
-            }
+            found = {"token": token, "abstract": token, "secret": str(secret), "home": str(home), "folder": folder}
+            found |= {name: f"{folder}/{name}" for name in ("outside", "datagram", "mine")}
+            found |= {"unix": f"{folder}/socket", "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1]}
+            found |= {"victim": victim.pid, "agent": os.getpid(), "name": os.uname().nodename}
+            yield found | {"segment": segment, "key": int(token[-7:], 16)}
             assert victim.poll() is None, "a hostile program has killed a process of the host"
         finally:
             victim.kill()

@@ -1,6 +1,6 @@
 import pytest
 
-from langgraph_reflexion.experiments.statistics import Interval, interval, seed_stats, sign_test, wilson
+from langgraph_reflexion.experiments.statistics import Interval, interval, sign_test, wilson
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,3 @@ def test_repeated_tasks_narrow_the_interval_only_where_they_differ():
     assert wilson(50, 80).low > low > wilson(25, 40).low
     assert wilson(50, 80).high < high < wilson(25, 40).high
     assert interval({str(task): [True] * 9 for task in range(20)}) == pytest.approx(wilson(20, 20))
-
-
-def test_seeds_have_a_mean_and_a_standard_deviation():
-    assert seed_stats([0.5, 0.75, 0.25])[1:] == pytest.approx((0.5, 0.25))
-    assert seed_stats([0.5])[1:] == (0.5, None)

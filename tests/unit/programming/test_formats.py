@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,58 +11,9 @@ from langgraph_reflexion.envs.programming.formats import load_problems
 from langgraph_reflexion.envs.programming.problems import Case
 from langgraph_reflexion.errors import ConfigurationError
 
-HALF = 'def half(n: int) -> float:\n    """Half of it."""\n'
-HUMANEVAL = {
-    "task_id": "HumanEval/0",
-    "prompt": HALF,
-    "entry_point": "half",
-    "canonical_solution": "    return n / 2\n",
-    "test": "METADATA = {}\ndef check(candidate):\n    assert True, 'says nothing'\n    assert candidate(3) == 1.5\n"
-    "    assert abs(candidate(1) - 1.0 / 2) < 1e-6\n    assert not candidate(0)\n",
-}
-MULTIPL_E = {
-    "name": "HumanEval_0_half",
-    "language": "py",
-    "prompt": HALF,
-    "entry_point": "half",
-    "stop_tokens": ["\ndef", "\n#"],
-    "test": "def check(candidate):\n    assert candidate(3) == 1.5\n\ndef test_check():\n    check(half)\n\n"
-    "test_check()\n",
-}
-RUST = {
-    **MULTIPL_E,
-    "language": "rs",
-    "prompt": "/// Its half.\nfn half(n: isize) -> f64 {\n",
-    "stop_tokens": ["\n}"],
-    "test": "}\n\nfn main() {\n    let candidate = half;\n    assert_eq!(candidate(3), 1.5);\n"
-    "    assert_eq!(candidate(0),\n 0.0);\n}\n",
-}
-MBPP = {
-    "task_id": 3,
-    "text": "Write a function to halve a number.",
-    "code": "def half(n):\r\n  return n / 2",
-    "test_list": ["assert half(3) == 1.5", "assert half(0) == 0"],
-    "challenge_test_list": ["assert half(-1) == -0.5"],
-    "test_setup_code": "",
-}
-PLUS = {
-    "task_id": "Mbpp/750",
-    "prompt": '"""\nAdd a tuple to a list.\n"""\n',
-    "entry_point": "add_tuple",
-    "canonical_solution": "\ndef add_tuple(xs, t):\n    return xs + list(t)\n",
-    "base_input": [[[5], [6, 7]]],
-    "plus_input": [[[], []]],
-    "atol": 0,
-    "contract": "",
-}
-LEETCODE = {
-    "prompt": "# Halve `n`, `k` times.\nclass Solution:\n    def halves(self, n: int, k: int) -> int:\n        ",
-    "task_id": "halves",
-    "entry_point": "halves",
-    "cannonical_solution": "",
-    "test": "",
-    "visible_tests": ["assert halves(8, 2) == 2"],
-}
+PROBLEMS = tomllib.loads(Path(__file__).with_name("problems.toml").read_text(encoding="utf-8"))
+HUMANEVAL, MULTIPL_E, MBPP, PLUS, LEETCODE, RUST = PROBLEMS.values()
+RUST = MULTIPL_E | RUST
 
 
 def write(folder, *rows, name="problems.jsonl"):

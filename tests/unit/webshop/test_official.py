@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.envs.webshop.files import stream
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from tests.support.webshop import CREAM, LAMP, PRODUCTS, SALVE, SPRAY, STICK, product, store_of, write
@@ -100,10 +99,3 @@ def test_files_are_found_by_their_official_names(tmp_path):
     (folder / names[2]).unlink()
     with pytest.raises(EnvironmentUnavailable, match=r"items_human_ins\.json"):
         WebShop(path=folder / names[0])
-
-
-@pytest.mark.parametrize("content", [[1.5, "a", None, {"b": []}], {"a": 1e3, "b": {"c": [True]}}])
-def test_entries_are_streamed(tmp_path, content):
-    file = tmp_path / "file.json"
-    file.write_text("\ufeff " + json.dumps(content), encoding="utf-8")
-    assert list(stream(file)) == list(content.items() if isinstance(content, dict) else (("", c) for c in content))

@@ -1,84 +1,24 @@
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from langgraph_reflexion.envs.workspace.truncate import failed_tests, first_error, linter_errors, plain_text, truncate
 
-PYTEST = """\
->       assert tax(0.05) == 1
-E       assert 0 == 1
-
-tests/test_tax.py:9: AssertionError
-=========================== short test summary info ============================
-FAILED tests/test_tax.py::test_rounding - assert 0 == 1
-========================= 1 failed, 2 passed in 0.03s ==========================
-"""
-NODE = """\
-ok 1 - adds
-# Subtest: handles an empty list
-not ok 2 - handles an empty list
-  ---
-  error: "Cannot read properties of undefined (reading 'map')"
-  ...
-"""
-CARGO = """\
-test tests::pops_in_order ... FAILED
-test tests::starts_empty ... ok
-
----- tests::pops_in_order stdout ----
-
-thread 'tests::pops_in_order' (4711) panicked at src/lib.rs:31:9:
-assertion `left == right` failed
-
-error: test failed, to rerun pass `--lib`
-"""
-RUSTC = """\
-   Compiling heap v0.1.0 (/code/heap)
-error[E0308]: mismatched types
- --> src/lib.rs:4:5
-
-error: aborting due to 1 previous error
-error: could not compile `heap` (lib) due to 1 previous error
-"""
-TSC = """\
-src/cart.ts(12,7): error TS2322: Type 'string' is not assignable to type 'number'.
-src/cart.ts(30,3): error TS2554: Expected 2 arguments, but got 1.
-"""
-ESLINT = """\
-
-/code/src/cart.js
-   3:7   error    'total' is assigned a value but never used  no-unused-vars
-  10:1   warning  Unexpected console statement                no-console
-"""
-MYPY = 'app/x.py:3: error: Incompatible return value type (got "str", expected "int")  [return-value]\n'
-MYPY += "Found 1 error in 1 file\n"
-RUFF = "app/x.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.\n"
-JEST = "  ● cart adds up\n\n    expect(received).toBe(expected)\n\n    Expected: 3\n"
+OUTPUTS = tomllib.loads(Path(__file__).with_name("outputs.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("output", "error", "tests", "linters"),
-    [
-        (PYTEST, "assert 0 == 1", ["tests/test_tax.py::test_rounding"], []),
-        (NODE, "error: \"Cannot read properties of undefined (reading 'map')\"", ["handles an empty list"], []),
-        (CARGO, "thread 'tests::pops_in_order' panicked at src/lib.rs:31:9:", ["tests::pops_in_order"], []),
-        (RUSTC, "error[E0308]: mismatched types", [], ["error[E0308]: mismatched types"]),
-        (TSC, TSC.split("\n")[0], [], TSC.strip().split("\n")),
-        (ESLINT, ESLINT.split("\n")[2].strip(), [], ESLINT.split("\n")[2:3]),
-        (MYPY, MYPY.split("\n")[0], [], MYPY.split("\n")[:1]),
-        (RUFF, RUFF.split("\n")[0], [], RUFF.split("\n")[:1]),
-        (JEST, "● cart adds up", ["cart adds up"], []),
-        ("make: *** [Makefile:2: check] Error 1\n", "make: *** [Makefile:2: check] Error 1", [], []),
-        ("", "", [], []),
-    ],
-)
-def test_findings(output, error, tests, linters):
-    assert first_error(output) == error
-    assert failed_tests(output) == tests
-    assert linter_errors(output) == [each.strip() for each in linters]
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_findings(name):
+    found = {"error": "", "tests": [], "linters": []} | OUTPUTS[name]
+    output = found.pop("output")
+    assert found == {"error": first_error(output), "tests": failed_tests(output), "linters": linter_errors(output)}
 
 
 def test_what_is_short_is_told_whole_but_for_times():
-    told = truncate(PYTEST)
-    assert told == PYTEST.strip("\n").replace("0.03s", "…s")
+    short = OUTPUTS["pytest"]["output"]
+    told = truncate(short)
+    assert told == short.strip("\n").replace("0.03s", "…s")
     assert truncate(told) == told
 
 
