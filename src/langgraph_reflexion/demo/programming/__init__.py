@@ -25,8 +25,7 @@ from langgraph_reflexion.demo.programming.search import Example, Function, Progr
 from langgraph_reflexion.demo.prompt import REFLECTION
 
 _PYTHON = re.compile(
-    r'^(?P<head>def (?P<name>\w+)\((?P<arguments>[^()]*)\) -> (?P<returns>[^\n]+?):)\s*\n\s*"""(?P<told>.*?)"""',
-    re.MULTILINE | re.DOTALL,
+    r'^(?P<head>def (?P<name>\w+)\([^()]*\) -> [^\n]+?:)\s*\n\s*"""(?P<told>.*?)"""', re.MULTILINE | re.DOTALL
 )
 _TYPES = {
     "int": "int", "list[int]": "ints", "List[int]": "ints", "str": "str", "list[str]": "strs", "List[str]": "strs",
@@ -66,32 +65,30 @@ class Exercise:
 
     def cases(self, text: str) -> tuple[Case, ...]:
         """Return the cases in a text: `f(1) == 2`, or those of a docstring."""
-        found = {case.example.arguments: case for case in self._cases(text)}
+        text = re.sub(r">>> (.*)\n[ \t]*", r"\1 == ", text)
+        written = re.findall(rf"\b{re.escape(self.name)}\([^\n`]*", text)
+        found = {case.example.arguments: case for each in written if (case := self._case(each))}
         return tuple(found.values())
 
-    def _cases(self, text: str) -> Iterator[Case]:
-        for match in re.finditer(rf"\b{re.escape(self.name)}\(", text):
-            end = _until(text, match.end(), ")")
-            between = re.compile(r"\s*==\s*|\n\s*").match(text, end + 1)
-            if between is None:
-                continue
-            call = text[match.start() : end + 1]
-            expected = (
-                text[between.end() : _until(text, between.end(), ")\n`;,")].partition("  -- ")[0].strip().rstrip(".")
-            )
-            try:
-                arguments, result = _value(f"({text[match.end() : end]},)"), _value(expected)
-            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-                continue
-            if self._fits(arguments, result):
-                yield Case(call, expected, Example(arguments, result))
+    def _case(self, written: str) -> Case | None:
+        written = written.partition("  -- ")[0].strip()
+        try:
+            match _parsed(written):
+                case ast.Expr(ast.Compare(ast.Call(args=args) as call, [ast.Eq()], [expected])):
+                    example = Example(tuple(map(_value, args)), _value(expected))
+                    if self._fits(example):
+                        texts = (ast.get_source_segment(written, each) or "" for each in (call, expected))
+                        return Case(*texts, example)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            pass
+        return None
 
-    def _fits(self, arguments: tuple[Any, ...], result: Any) -> bool:
+    def _fits(self, example: Example) -> bool:
         """Return whether a case has the types of the function."""
         if self.function is None:
             return True
         kinds = [*(kind for _, kind in self.function.arguments), self.function.returns]
-        values = [*arguments, result]
+        values = [*example.arguments, example.result]
         return len(kinds) == len(values) and all(map(_is, values, kinds))
 
 
@@ -111,45 +108,38 @@ def read_exercise(text: str) -> Exercise | None:
     if not found:
         return None
     match = found[-1]
-    words, _, examples = match["told"].partition(">>>")
-    bare = Exercise(match["name"], match["head"], _function(match), " ".join(words.split()), ())
-    return replace(bare, shown=bare.cases(examples))
+    words, mark, examples = match["told"].partition(">>>")
+    bare = Exercise(match["name"], match["head"], _function(match["head"]), " ".join(words.split()), ())
+    return replace(bare, shown=bare.cases(mark + examples))
 
 
-def _function(match: re.Match[str]) -> Function | None:
-    arguments = []
-    for each in filter(None, re.split(r",\s*(?![^\[<]*[\]>])", match["arguments"].strip())):
-        name, _, kind = each.partition(":")
-        arguments.append((name.strip(), _TYPES.get(kind.strip(), "")))
-    returns = _TYPES.get(match["returns"].strip(), "")
-    known = bool(arguments) and bool(returns) and all(kind for _, kind in arguments)
-    return Function(tuple(arguments), returns) if known else None
-
-
-def _until(text: str, begin: int, ends: str) -> int:
-    """Return the offset of the next of these signs outside brackets and quotes."""
-    depth, quote, index = 0, "", begin
-    while index < len(text):
-        sign = text[index]
-        if quote:
-            index += sign == "\\"
-            quote = "" if sign == quote else quote
-        elif depth <= 0 and sign in ends:
-            break
-        elif sign in "\"'":
-            quote = sign
-        else:
-            depth += (sign in "([{") - (sign in ")]}")
-        index += 1
-    return min(index, len(text))
-
-
-def _value(written: str) -> Any:
+def _function(head: str) -> Function | None:
     try:
-        return _frozen(ast.literal_eval(written))
+        made = _parsed(f"{head} ...")
+    except (ValueError, SyntaxError):
+        return None
+    if not isinstance(made, ast.FunctionDef):
+        return None
+    arguments = tuple((each.arg, _kind(each.annotation)) for each in made.args.args)
+    returns = _kind(made.returns)
+    return Function(arguments, returns) if arguments and returns and all(kind for _, kind in arguments) else None
+
+
+def _kind(annotation: ast.expr | None) -> str:
+    return _TYPES.get(ast.unparse(annotation), "") if annotation else ""
+
+
+def _parsed(source: str) -> ast.stmt:
+    """Parse the first statement."""
+    try:
+        return ast.parse(source).body[0]
     except SystemError:
         # Before Python 3.11.8 and 3.12.2, if another thread happens to parse something (CPython issue 106905).
-        return _value(written)
+        return _parsed(source)
+
+
+def _value(node: ast.expr) -> Any:
+    return _frozen(ast.literal_eval(node))
 
 
 def _is(value: Any, kind: str) -> bool:
