@@ -99,20 +99,18 @@ def _humaneval(row: Row) -> Problem:
     body = row.get("canonical_solution")
     return Problem(
         id=_text(row, "task_id"),
-        source="humaneval",
         language="python",
         prompt=prompt,
         entry_point=entry_point,
         stop_tokens=_AFTER_A_FUNCTION,
         canonical=prompt + body if isinstance(body, str) else None,
-        **_hidden(test, prompt, entry_point),
+        **_hidden(f"{test}\n\ncheck(candidate)\n", prompt, entry_point),
     )
 
 
 def _leetcode(row: Row) -> Problem:
     return Problem(
         id=_text(row, "task_id"),
-        source="leetcode",
         language="python",
         prompt=_text(row, "prompt"),
         entry_point=_name(row, "entry_point"),
@@ -129,11 +127,9 @@ def _multipl_e(row: Row) -> Problem:
     rust = language == "rust"
     return Problem(
         id=_text(row, "name"),
-        source="multipl-e",
         language=language,
         prompt=prompt,
         entry_point=entry_point,
-        self_calling=True,
         stop_tokens=tuple(_texts(row, "stop_tokens")),
         **({"cases": rust_cases_of(test, entry_point)} if rust else _hidden(test, prompt, entry_point)),
     )
@@ -160,14 +156,12 @@ def _mbpp(row: Row) -> Problem:
     prompt = f'"""\n{text.strip()}\n{tests[0]}\n"""\n'
     return Problem(
         id=f"mbpp/{row['task_id']}",
-        source="mbpp",
         language="python",
         prompt=prompt,
         entry_point=names[0],
         cases=cases or (),
         test=source if cases is None else "",
         setup=setup,
-        self_calling=True,
         canonical=code,
         # Objects of the tests' own classes cannot be sent to another process.
         gradable="class " not in setup,
@@ -185,7 +179,6 @@ def _evalplus(row: Row) -> Problem:
     prompt, body = _text(row, "prompt"), _text(row, "canonical_solution")
     return Problem(
         id=task_id,
-        source=dataset,
         language="python",
         prompt=prompt,
         entry_point=entry_point,
@@ -216,7 +209,7 @@ def _own(row: Row) -> Problem:
 
 
 _FORMS: tuple[tuple[set[str], Callable[[Row], Problem]], ...] = (
-    ({"id", "source", "language", "cases"}, _own),
+    ({"id", "language", "cases"}, _own),
     ({"task_id", "base_input", "plus_input", "canonical_solution"}, _evalplus),
     ({"name", "language", "prompt", "test", "stop_tokens", "entry_point"}, _multipl_e),
     ({"task_id", "test_list", "code"}, _mbpp),

@@ -33,8 +33,6 @@ class Problem:
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
 
     id: str
-    source: str
-    """One of `humaneval`, `mbpp`, `multipl-e`, `humaneval+`, `mbpp+`, `leetcode` or `own`."""
     language: str
     """One of `languages.LANGUAGES`, such as `python` or `rust`."""
     prompt: str
@@ -44,11 +42,9 @@ class Problem:
     cases: tuple[Case, ...] = ()
     """The hidden tests that are calls with plain values."""
     test: str = ""
-    """Python: other hidden tests, as source that runs in its own process."""
+    """Python: other hidden tests, as source that runs in its own process, where `candidate` is the function."""
     setup: str = ""
     """Python: source that those tests need in addition to the candidate."""
-    self_calling: bool = False
-    """Whether `test` runs its checks itself; otherwise its `check` is called with the candidate."""
     stop_tokens: tuple[str, ...] = ()
     """Where to cut a completion that does not end with the function."""
     canonical: str | None = None

@@ -42,7 +42,7 @@ class Checked:
     """The outcome of checks."""
 
     outcome: str
-    """`passed`, `failed`, or `inexpressible` if they call the candidate with a value that is not plain."""
+    """`passed`, `failed`, or `inexpressible` if they never call the candidate, or with a value that is not plain."""
     why: str = ""
     where: str = ""
     """The line of the checks that failed."""
@@ -50,13 +50,77 @@ class Checked:
     """The last value that the candidate returned, as `repr` shows it."""
 
 
-class PythonRuns:
-    """Runs Python candidates with this interpreter. Thread-safe."""
+class PythonGrader:
+    """Grades Python candidates, with this interpreter; see `Grader`."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
         self._sandbox, self._limits = sandbox, limits
 
-    def answers(
+    def failure(self, problem: Problem, code: str) -> str | None:
+        """Return the first failure of the hidden tests, perhaps without words; None if all pass."""
+        calls = [call_of(case.call) for case in problem.cases]
+        if calls:
+            right = self._expected(problem)
+            room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
+            answers = self._answers(code, problem.entry_point, calls, room=room)
+            for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
+                if (why := _wrong(case, answer, expected, list(args))) is not None:
+                    return f"{case.call}: {why}"
+        if problem.test:
+            done = self._checks(code, problem.entry_point, problem.setup, problem.test)
+            if done.outcome == "inexpressible":
+                raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
+            if done.outcome != "passed":
+                return f"{done.where}: {done.why}" if done.where else done.why
+        return None
+
+    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+        return [self._run_once(problem, code, tests) for _ in range(times)]
+
+    def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
+        cases = {test: case for test in tests if (case := _case(test, problem.entry_point))}
+        plain = [test for test in tests if test in cases]
+        answers = self._answers(code, problem.entry_point, [call_of(cases[test].call) for test in plain], each=True)
+        came = dict(zip(plain, answers, strict=True))
+        return [
+            self._outcome(test, cases[test], came[test]) if test in came else self._checked(problem, code, test)
+            for test in tests
+        ]
+
+    def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
+        setup = _setup(problem)
+        return [test for test in tests if valid(test, problem.entry_point, setup)]
+
+    def _outcome(self, test: str, case: Case, answer: Answer) -> TestOutcome:
+        if not answer.returned:
+            return TestOutcome(test, passed=False, error=answer.error)
+        passed = holds(answer.value, case.comparison, literal_of(case.expected), case.atol)
+        return TestOutcome(test, passed, output=shown(answer.value))
+
+    def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
+        """Run a test that is more than a call, in its own process."""
+        done = self._checks(code, problem.entry_point, _setup(problem), test)
+        passed = done.outcome == "passed"
+        # An AssertionError says no more than that the test failed.
+        error = "" if passed or done.why.startswith("AssertionError") else done.why
+        return TestOutcome(test, passed, output=done.last, error=error)
+
+    def _expected(self, problem: Problem) -> list[Answer]:
+        """Return the expected answers, if necessary by running the canonical solution."""
+        if all(case.expected for case in problem.cases):
+            return [Answer(value=literal_of(case.expected), returned=True) for case in problem.cases]
+        if problem.canonical is None:
+            raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
+        calls = [call_of(case.call) for case in problem.cases]
+        right = self._answers(problem.canonical, problem.entry_point, calls, room=ROOM)
+        for case, answer in zip(problem.cases, right, strict=True):
+            if not answer.returned and not answer.odd:
+                raise ConfigurationError(
+                    f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
+                )
+        return right
+
+    def _answers(
         self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False, room: int = 0
     ) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
@@ -73,7 +137,7 @@ class PythonRuns:
             done = self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin=lines)
             if done.status == "output" and each and len(rest) > 1:
                 # After a flood no result is kept.
-                return answers + [self.answers(code, entry_point, [call], room=room)[0] for call in rest]
+                return answers + [self._answers(code, entry_point, [call], room=room)[0] for call in rest]
             hello, *said = done.result.split(b"\n")[: len(rest) + 1] if done.result else [b""]
             why = _why(hello, done, self._limits)
             came = [_answer(line) for line in said if line] if why is None else []
@@ -85,8 +149,8 @@ class PythonRuns:
                 answers += [ended] * left
         return answers
 
-    def checks(self, code: str, entry_point: str, setup: str, test: str, *, call_check: bool) -> Checked:
-        """Run checks after `setup` in one process against a candidate in another; `call_check` calls `check`."""
+    def _checks(self, code: str, entry_point: str, setup: str, test: str) -> Checked:
+        """Run checks after `setup` in one process against a candidate in another."""
         # The checks wait for the candidate, and must not time out first.
         wall = self._limits.wall
         longer = replace(self._limits, wall=wall and 2 * wall, cpu=2 * self._limits.cpu)
@@ -97,8 +161,7 @@ class PythonRuns:
 
         def run_checks(descriptor: int) -> Result:
             files = {"setup.py": setup.encode(), "test.py": test.encode()}
-            arguments = ["checks", entry_point, "check" if call_check else ""]
-            return self._run(arguments, files, longer, result=descriptor)
+            return self._run(["checks", entry_point], files, longer, result=descriptor)
 
         with (
             contextlib.closing(_Conversation(run_candidate)) as candidate,
@@ -240,80 +303,6 @@ def _exception_line(name: str, text: str) -> str:
 
 def _to_file(code: str) -> bytes:
     return code.encode(errors="surrogatepass")
-
-
-class PythonGrader:
-    """Grades Python candidates; see `Grader`."""
-
-    def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
-        self._runs = PythonRuns(sandbox, limits)
-
-    def failure(self, problem: Problem, code: str) -> str | None:
-        """Return the first failure of the hidden tests, perhaps without words; None if all pass."""
-        calls = [call_of(case.call) for case in problem.cases]
-        if calls:
-            right = self._expected(problem)
-            room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
-            answers = self._runs.answers(code, problem.entry_point, calls, room=room)
-            for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
-                if (why := _wrong(case, answer, expected, list(args))) is not None:
-                    return f"{case.call}: {why}"
-        if problem.test:
-            call_check = not problem.self_calling
-            done = self._runs.checks(code, problem.entry_point, problem.setup, problem.test, call_check=call_check)
-            if done.outcome == "inexpressible":
-                raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
-            if done.outcome != "passed":
-                return f"{done.where}: {done.why}" if done.where else done.why
-        return None
-
-    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
-        return [self._run_once(problem, code, tests) for _ in range(times)]
-
-    def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
-        cases = {test: case for test in tests if (case := _case(test, problem.entry_point))}
-        plain = [test for test in tests if test in cases]
-        answers = self._runs.answers(
-            code, problem.entry_point, [call_of(cases[test].call) for test in plain], each=True
-        )
-        came = dict(zip(plain, answers, strict=True))
-        return [
-            self._outcome(test, cases[test], came[test]) if test in came else self._checked(problem, code, test)
-            for test in tests
-        ]
-
-    def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
-        setup = _setup(problem)
-        return [test for test in tests if valid(test, problem.entry_point, setup)]
-
-    def _outcome(self, test: str, case: Case, answer: Answer) -> TestOutcome:
-        if not answer.returned:
-            return TestOutcome(test, passed=False, error=answer.error)
-        passed = holds(answer.value, case.comparison, literal_of(case.expected), case.atol)
-        return TestOutcome(test, passed, output=shown(answer.value))
-
-    def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
-        """Run a test that is more than a call, in its own process."""
-        done = self._runs.checks(code, problem.entry_point, _setup(problem), test, call_check=False)
-        passed = done.outcome == "passed"
-        # An AssertionError says no more than that the test failed.
-        error = "" if passed or done.why.startswith("AssertionError") else done.why
-        return TestOutcome(test, passed, output=done.last, error=error)
-
-    def _expected(self, problem: Problem) -> list[Answer]:
-        """Return the expected answers, if necessary by running the canonical solution."""
-        if all(case.expected for case in problem.cases):
-            return [Answer(value=literal_of(case.expected), returned=True) for case in problem.cases]
-        if problem.canonical is None:
-            raise ConfigurationError(f"{problem.id}: it has neither expected values nor a canonical solution")
-        calls = [call_of(case.call) for case in problem.cases]
-        right = self._runs.answers(problem.canonical, problem.entry_point, calls, room=ROOM)
-        for case, answer in zip(problem.cases, right, strict=True):
-            if not answer.returned and not answer.odd:
-                raise ConfigurationError(
-                    f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
-                )
-        return right
 
 
 def _setup(problem: Problem) -> str:

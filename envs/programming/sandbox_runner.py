@@ -1,7 +1,7 @@
 """The program that runs Python code inside the sandbox: the candidate's side, the checks' side, plain values as JSON.
 
     python sandbox_runner.py candidate ENTRY_POINT DESCRIPTOR
-    python sandbox_runner.py checks ENTRY_POINT check|''
+    python sandbox_runner.py checks ENTRY_POINT
 
 It uses the standard library only. The agent's side imports `encode` and `decode`; the input of `decode` is untrusted.
 """
@@ -172,12 +172,13 @@ class Remote:
     def __init__(self, line: Line) -> None:
         self._line = line
         self.last: Any = None
-        self.answered = False
+        self.called = self.answered = False
         self.ended: _Ended | None = None
         """Why it cannot answer; a bare `except` in a check may have caught this."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate, and apply its changes to the arguments."""
+        self.called = True
         try:
             call = encode([args, kwargs])
         except NotPlainError as error:
@@ -251,7 +252,7 @@ def _update(mine: Any, theirs: Any) -> None:
         mine.update(theirs)
 
 
-def run_checks(entry_point: str, call_check: bool) -> NoReturn:
+def run_checks(entry_point: str) -> NoReturn:
     """Run the checks in `test.py`, after `setup.py`, against a candidate behind descriptor 3."""
     line = Line(3, 3)
     remote = Remote(line)
@@ -263,8 +264,8 @@ def run_checks(entry_point: str, call_check: bool) -> NoReturn:
             exec(compile(file.read(), "setup.py", "exec"), space)
         space.update({"candidate": remote, entry_point: remote})
         exec(compile(test, "test.py", "exec"), space)
-        if call_check:
-            space["check"](remote)
+        if not remote.called:
+            raise _Ended("inexpressible", "they never call the candidate")
         if remote.ended is not None:
             raise remote.ended
         outcome = {"outcome": "passed"}
@@ -286,4 +287,4 @@ def run_checks(entry_point: str, call_check: bool) -> NoReturn:
 if __name__ == "__main__":
     if sys.argv[1] == "candidate":
         run_candidate(sys.argv[2], int(sys.argv[3]))
-    run_checks(sys.argv[2], bool(sys.argv[3]))
+    run_checks(sys.argv[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 
 from langgraph_reflexion.envs.sandbox.client import carry_out
@@ -78,18 +78,19 @@ def probe(name: str) -> Probe:
     if backend.tool and not tool(name):
         return Probe(False, f"{backend.tool}: not found on PATH")
     seen = exposed_paths("/usr/bin:/bin")
-    request = protocol.request(
-        name,
-        ["/bin/sh", "-c", "printf ready >&3"],
-        asdict(Limits()),
+    request = protocol.Request(
+        backend=name,
+        argv=["/bin/sh", "-c", "printf ready >&3"],
+        limits=Limits(),
         env={"PATH": seen.path},
-        exposed=list(seen.paths),
+        files={},
+        exposed=seen.paths,
         tool=tool(name),
     )
     try:
         if name == "landlock":
             _require_landlock()
-        done = carry_out(request, [], Limits())
+        done = carry_out(request)
     except (EnvironmentFault, OSError) as error:
         return Probe(False, " ".join(str(error).split()))
     if done.status == "ok" and done.result == b"ready":

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from langgraph_reflexion.envs.sandbox.helper import bootstrap, protocol
@@ -67,20 +66,11 @@ class Capture:
         return bytes(self._head) + b"\n[... %d bytes left out ...]\n" % left_out + tail
 
 
-def carry_out(
-    request: protocol.Request,
-    blobs: Sequence[bytes],
-    limits: Limits,
-    *,
-    stdin: bytes = b"",
-    result: int | None = None,
-) -> Result:
+def carry_out(request: protocol.Request, *, stdin: bytes = b"", result: int | None = None) -> Result:
     """Carry out one run.
 
     Args:
         request: The run.
-        blobs: The contents of its files.
-        limits: How much output is kept.
         stdin: Its standard input, unless it inherits this process's streams.
         result: A descriptor to use instead of the one for results.
 
@@ -88,6 +78,7 @@ def carry_out(
         EnvironmentFault: the sandbox failed to start, or was lost.
     """
     captures: dict[str, Capture] = {}
+    limits = request.limits
     with contextlib.ExitStack() as stack:
         selector = stack.enter_context(selectors.DefaultSelector())
         control, theirs = socket.socketpair()
@@ -107,7 +98,7 @@ def carry_out(
                 given.callback(os.close, descriptor)
                 return descriptor
 
-            if request["inherit"]:
+            if request.inherit:
                 streams = [0, 1, 2]
             else:
                 streams = [owned(protocol.memory_file(stdin))]
@@ -115,7 +106,7 @@ def carry_out(
             streams.append(pipe("result", limits.result, limits.result, whole=True) if result is None else result)
             most = _COLLECTED * limits.result
             streams.append(pipe("collected", most, most, whole=True))
-            passed = [theirs.fileno(), owned(protocol.dump(request, blobs)), *streams]
+            passed = [theirs.fileno(), owned(protocol.dump(request)), *streams]
             helper = subprocess.Popen(
                 [sys.executable, "-I", "-S", BOOT, *map(str, passed)],
                 pass_fds=passed,
@@ -136,7 +127,7 @@ def carry_out(
         printed = captures["stderr"].kept.decode(errors="replace").strip() if "stderr" in captures else ""
         why = "it was lost" if report is None else report["fault"]
         raise EnvironmentFault(
-            f"the sandbox ({request['backend']}) did not start: {': '.join(filter(None, [why, printed]))}"
+            f"the sandbox ({request.backend}) did not start: {': '.join(filter(None, [why, printed]))}"
         )
     return _result(report, captures)
 

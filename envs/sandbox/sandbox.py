@@ -7,7 +7,6 @@ import shutil
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -116,27 +115,25 @@ class Sandbox:
                     f"cwd {folder}: not visible inside: add Bind({folder!r}) to the policy's binds"
                 )
         self.expect_program(argv[0], path)
-        request = protocol.request(
-            self.backend,
-            list(argv),
-            asdict(limits),
+        request = protocol.Request(
+            backend=self.backend,
+            argv=list(argv),
+            limits=limits,
             env={**policy.env, "PATH": path},
-            exposed=list(seen.paths),
+            exposed=seen.paths,
             binds=binds,
             guarded=_guarded(policy, binds),
             hidden=[os.path.realpath(path) for path in policy.hidden],
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
-            files=list(map(within, files or ())),
+            files={within(name): _bytes(content) for name, content in (files or {}).items()},
             collect=list(map(within, collect)),
             network=policy.network,
             fork=policy.fork,
             inherit=inherit,
             tool=tool(self.backend),
         )
-        blobs = [content if isinstance(content, bytes) else content.encode() for content in (files or {}).values()]
-        given = stdin if isinstance(stdin, bytes) else stdin.encode()
-        return carry_out(request, blobs, limits, stdin=given, result=result)
+        return carry_out(request, stdin=_bytes(stdin), result=result)
 
     def expect_program(self, program: str, path: str | None = None) -> None:
         """Expect a program on the sandbox's PATH, unless it is named by its path.
@@ -175,6 +172,10 @@ class Sandbox:
                         "accept it: Bind(own=True), --own"
                     )
         return binds
+
+
+def _bytes(content: Content) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
 
 
 def _guarded(policy: Policy, binds: list[tuple[str, str, bool]]) -> list[tuple[str, str]]:

@@ -38,10 +38,10 @@ class Bubblewrap(Plan):
         if self.user is not None:
             staging.stage(*self.reached(), self.user)
             # With `inherit`, two of them belong to the caller.
-            for stream in [*([] if request["inherit"] else streams.standard[1:]), *streams.own]:
+            for stream in [*([] if request.inherit else streams.standard[1:]), *streams.own]:
                 give(stream, self.user)
             kernel.become(self.user)
-        self.guards = tuple(Guard(source) for source, _ in request["guarded"])
+        self.guards = tuple(Guard(source) for source, _ in request.guarded)
         arguments, contents = self.arguments(_FIRST + 1)
         held = streams.numbered(starting)
         held |= {
@@ -52,7 +52,7 @@ class Bubblewrap(Plan):
         moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above) for new, old in held.items()}
         try:
             return os.posix_spawn(
-                request["tool"],
+                request.tool,
                 ["bwrap", "--args", str(_FIRST), "--", *self.command()],
                 {"PATH": "/usr/bin:/bin"},
                 file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for new, old in moved.items()],
@@ -78,15 +78,15 @@ class Bubblewrap(Plan):
         words = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
         words += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
         words += ["--uid", str(USER), "--gid", str(USER)]
-        words += [] if request["network"] else ["--unshare-net"]
+        words += [] if request.network else ["--unshare-net"]
         words += ["--disable-userns", "--cap-drop", "ALL"]
         words += ["--proc", "/proc", "--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
-        words += ["--size", str(request["limits"]["disk"]), "--tmpfs", "/tmp", "--dir", WORK, "--dir", HOME]
-        for path in request["exposed"]:
-            again = os.path.islink(path) and _leads_into(path, request["exposed"])
+        words += ["--size", str(request.limits.disk), "--tmpfs", "/tmp", "--dir", WORK, "--dir", HOME]
+        for path in request.exposed:
+            again = os.path.islink(path) and _leads_into(path, request.exposed)
             words += ["--symlink", os.readlink(path), path] if again else ["--ro-bind", path, path]
-        for path in request["hidden"]:
-            for exposed in request["exposed"]:
+        for path in request.hidden:
+            for exposed in request.exposed:
                 inside = os.path.relpath(path, os.path.realpath(exposed))
                 if not os.path.islink(exposed) and inside.split("/")[0] not in ("..", ".") and os.path.isdir(path):
                     at = os.path.join(exposed, inside)
@@ -94,21 +94,19 @@ class Bubblewrap(Plan):
         for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS)):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
         mounts: dict[str, list[str]] = {}
-        for guard, (_, target) in zip(self.guards, request["guarded"], strict=True):
+        for guard, (_, target) in zip(self.guards, request.guarded, strict=True):
             mounts |= guard.mounts(target)
-        for source, target, writable in request["binds"]:
+        for source, target, writable in request.binds:
             mounts[target] = ["--bind" if writable else "--ro-bind", source, target]
         words += [word for target in sorted(mounts) for word in mounts[target]]
-        for name, blob in zip(request["files"], self.blobs, strict=True):
+        for name, blob in request.files.items():
             words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
         # Only file systems with a size may grow.
         words += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
-        words += ["--chdir", request["cwd"] or WORK]
-        for name, value in {**ENVIRONMENT, **request["env"]}.items():
+        words += ["--chdir", request.cwd or WORK]
+        for name, value in {**ENVIRONMENT, **request.env}.items():
             words += ["--setenv", name, value]
-        code = seccomp.assemble(
-            network=request["network"], fork=request["fork"], namespaces=True, unix=request["unix"]
-        )
+        code = seccomp.assemble(network=request.network, fork=request.fork, namespaces=True, unix=request.unix)
         words += ["--seccomp", content(code)]
         if any("\0" in word for word in words):
             raise ValueError("a NUL in an option of bubblewrap")

@@ -104,8 +104,8 @@ def _allow(rules: int, path: str, access: int) -> None:
 class Confined(Plan):
     """A run with its own folder on the host's disk, as Landlock and the bare host share it."""
 
-    def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
-        super().__init__(request, blobs, user)
+    def __init__(self, request: Request, user: int | None) -> None:
+        super().__init__(request, user)
         above = os.environ["TMPDIR"]
         if user is not None and not staging.reachable(above):
             above = "/tmp"
@@ -144,14 +144,14 @@ class Confined(Plan):
     def _prepare(self) -> None:
         request = self.request
         os.setsid()
-        folder = request["cwd"] or self.work
+        folder = request.cwd or self.work
         if self.user is not None:
             staging.stage(*self.reached(), self.user)
             for root, _, names in os.walk(self.folder):
                 for each in (root, *(os.path.join(root, name) for name in names)):
                     os.chown(each, self.user, self.user)
             # Streams of the caller keep their owner.
-            for stream in (RESULT,) if request["inherit"] else range(1, RESULT + 1):
+            for stream in (RESULT,) if request.inherit else range(1, RESULT + 1):
                 give(stream, self.user)
         os.chdir(folder)
         if self.user is not None:
@@ -160,7 +160,7 @@ class Confined(Plan):
 
     def _write_files(self) -> None:
         """Write the files, already restricted: a link left by an earlier run leads nowhere."""
-        for name, blob in zip(self.request["files"], self.blobs, strict=True):
+        for name, blob in self.request.files.items():
             os.makedirs(os.path.dirname(os.path.abspath(name)), exist_ok=True)
             with open(name, "wb") as file:
                 file.write(blob)
@@ -173,7 +173,7 @@ class Confined(Plan):
         """Return the program's whole environment."""
         own = {"HOME": self.home, "TMPDIR": self.temporary}
         own["GIT_CONFIG_NOSYSTEM"] = "1"  # git fails if it may not read the system's settings
-        return {**ENVIRONMENT, **own, **self.request["env"]}
+        return {**ENVIRONMENT, **own, **self.request.env}
 
 
 class BareHost(Confined):
@@ -188,10 +188,8 @@ class Landlock(Confined):
     def confine(self) -> None:
         request = self.request
         readable, written = self.reached()
-        restrict(readable, [self.folder, *written], request["hidden"], network=request["network"])
-        kernel.load_filter(
-            seccomp.assemble(network=request["network"], fork=request["fork"], namespaces=False, unix=False)
-        )
+        restrict(readable, [self.folder, *written], request.hidden, network=request.network)
+        kernel.load_filter(seccomp.assemble(network=request.network, fork=request.fork, namespaces=False, unix=False))
 
 
 def _processes_of(user: int) -> int:

@@ -12,7 +12,10 @@ from langgraph_reflexion.envs.sandbox.helper import kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from langgraph_reflexion.envs.sandbox.helper.protocol import LimitValues, Request
+    from collections.abc import Sequence
+
+    from langgraph_reflexion.envs.sandbox.helper.protocol import Request
+    from langgraph_reflexion.envs.sandbox.types import Limits
 
 STDIN, STDOUT, STDERR, RESULT, STARTED, COLLECTED = range(6)
 """The descriptors of a child. The program gets the first four."""
@@ -44,14 +47,14 @@ class Plan(ABC):
     changes_user = True
     """Whether a run of root gets its own user."""
 
-    def __init__(self, request: Request, blobs: list[bytes], user: int | None) -> None:
-        self.request, self.blobs, self.user = request, blobs, user
+    def __init__(self, request: Request, user: int | None) -> None:
+        self.request, self.user = request, user
 
     def reached(self) -> tuple[list[str], list[str]]:
         """Return the host paths that the run may read, and those that it may write to."""
-        binds = self.request["binds"]
+        binds = self.request.binds
         read = [source for source, _, writable in binds if not writable]
-        return [*self.request["exposed"], *read], [source for source, _, writable in binds if writable]
+        return [*self.request.exposed, *read], [source for source, _, writable in binds if writable]
 
     @abstractmethod
     def start(self, streams: Streams, starting: int) -> int:
@@ -68,11 +71,11 @@ class Plan(ABC):
         program has left, so the number of processes is then limited for the program alone. `others` is the number
         of processes of the same user that are not part of the run.
         """
-        collect = self.request["collect"]
-        values = kernel_limits(self.request["limits"], others)
+        collect = self.request.collect
+        values = kernel_limits(self.request.limits, others)
         later = {"nproc": values.pop("nproc")} if collect else {}
         shell = ["/bin/sh", "-c", script(collect), "sandbox"]
-        return [*limited(values), *shell, *(limited(later) if later else []), *self.request["argv"]]
+        return [*limited(values), *shell, *(limited(later) if later else []), *self.request.argv]
 
 
 def renumber(wanted: dict[int, int]) -> None:
@@ -99,7 +102,7 @@ def ordinary_signals() -> None:
         kernel.handle(number, ignored=False)
 
 
-def kernel_limits(limits: LimitValues, others: int) -> dict[str, int]:
+def kernel_limits(limits: Limits, others: int) -> dict[str, int]:
     """Return the kernel's limits of a process by their short names.
 
     The tree as a whole is watched from outside; these stop a process that is faster than the watch. `others` is the
@@ -107,11 +110,11 @@ def kernel_limits(limits: LimitValues, others: int) -> dict[str, int]:
     """
     return {
         "core": 0,
-        "cpu": int(limits["cpu"]) + 2,
-        "data": 2 * limits["memory"],
-        "fsize": limits["disk"],
-        "nofile": limits["descriptors"],
-        "nproc": limits["processes"] + 2 + others,
+        "cpu": int(limits.cpu) + 2,
+        "data": 2 * limits.memory,
+        "fsize": limits.disk,
+        "nofile": limits.descriptors,
+        "nproc": limits.processes + 2 + others,
         "msgqueue": 0,
         "memlock": 1 << 16,
     }
@@ -129,7 +132,7 @@ def limited(values: dict[str, int]) -> list[str]:
     return ["/usr/bin/prlimit", *(f"--{name}={value}:{value}" for name, value in most.items()), "--"]
 
 
-def script(collect: list[str]) -> str:
+def script(collect: Sequence[str]) -> str:
     """Return a shell script that reports the start, runs its arguments, and collects files."""
     begin = f"printf + >&{STARTED}; exec {STARTED}>&-; "
     if not collect:

@@ -5,52 +5,14 @@ from __future__ import annotations
 import fcntl
 import marshal
 import os
+from types import SimpleNamespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, TypedDict
 
-    class LimitValues(TypedDict):
-        """The limits of one run, in seconds and bytes."""
-
-        wall: float | None
-        cpu: float
-        memory: int
-        processes: int
-        descriptors: int
-        disk: int
-        files: int
-        output: int
-        result: int
-
-    class Request(TypedDict):
-        """One run."""
-
-        backend: str
-        argv: list[str]
-        env: dict[str, str]
-        exposed: list[str]
-        """Host paths that are visible read-only, each at the same path."""
-        binds: list[tuple[str, str, bool]]
-        """Source on the host, target inside, writable."""
-        guarded: list[tuple[str, str]]
-        """Source and target of the writable folders whose hooks the run must not change."""
-        cwd: str | None
-        files: list[str]
-        """Names in the working directory; the blobs are their contents, in this order."""
-        collect: list[str]
-        limits: LimitValues
-        hidden: list[str]
-        """Real paths of folders that are not visible, although those around them are."""
-        network: bool
-        unix: bool
-        """Whether it may have Unix sockets besides pairs."""
-        fork: bool
-        inherit: bool
-        """Whether it uses the caller's standard streams."""
-        tool: str
-        """The backend's executable on the host, if it has one."""
+    from langgraph_reflexion.envs.sandbox.types import Limits
 
     class Report(TypedDict, total=False):
         """How a run ended: `fault` alone, or all other fields."""
@@ -61,34 +23,57 @@ if TYPE_CHECKING:
         seconds: float
 
 
-def request(backend: str, argv: list[str], limits: dict[str, Any], **fields: Any) -> Request:
-    """Return a request with defaults for the fields that are not given."""
-    made: Any = {name: [] for name in ("exposed", "binds", "guarded", "hidden", "files", "collect")}
-    made |= {"env": {}, "cwd": None, "network": False, "unix": True, "fork": True, "inherit": False, "tool": ""}
-    made |= {"backend": backend, "argv": argv, "limits": limits, **fields}
-    whole: Request = made
-    return whole
+class Request:
+    """One run, as values that `marshal` can write."""
+
+    backend: str
+    argv: list[str]
+    env: dict[str, str]
+    limits: Limits
+    files: Mapping[str, bytes]
+    """Names in the working directory, and contents."""
+    exposed: Sequence[str]
+    """Host paths that are visible read-only, each at the same path."""
+    tool: str
+    """The backend's executable on the host, if it has one."""
+    binds: Sequence[tuple[str, str, bool]] = ()
+    """Source on the host, target inside, writable."""
+    guarded: Sequence[tuple[str, str]] = ()
+    """Source and target of the writable folders whose hooks the run must not change."""
+    hidden: Sequence[str] = ()
+    """Real paths of folders that are not visible, although those around them are."""
+    collect: Sequence[str] = ()
+    cwd: str | None = None
+    network: bool = False
+    unix: bool = True
+    """Whether it may have Unix sockets besides pairs."""
+    fork: bool = True
+    inherit: bool = False
+    """Whether it uses the caller's standard streams."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
 
 
-def dump(header: Request, blobs: Sequence[bytes]) -> int:
-    """Write a request and the contents of its files to a memory file, and return its descriptor."""
-    head = marshal.dumps({"header": dict(header), "sizes": [len(blob) for blob in blobs]})
-    return memory_file(len(head).to_bytes(8, "big"), head, *blobs)
+def dump(request: Request) -> int:
+    """Write a request to a memory file, and return its descriptor."""
+    limits = {name: getattr(request.limits, name) for name in request.limits.__slots__}
+    return memory_file(marshal.dumps({**vars(request), "limits": limits}))
 
 
-def memory_file(*parts: bytes) -> int:
+def load(descriptor: int) -> Request:
+    """Read and close what `dump` wrote."""
+    with os.fdopen(descriptor, "rb") as file:
+        fields = marshal.load(file)
+    return Request(**{**fields, "limits": SimpleNamespace(**fields["limits"])})
+
+
+def memory_file(content: bytes) -> int:
     """Write a memory file, and return its descriptor at the beginning of the file. Nobody can change it any more."""
     descriptor = os.memfd_create("sandbox", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.writelines(parts)
+        file.write(content)
     seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def load(descriptor: int) -> tuple[Request, list[bytes]]:
-    """Read and close what `dump` wrote."""
-    with os.fdopen(descriptor, "rb") as file:
-        head = marshal.loads(file.read(int.from_bytes(file.read(8), "big")))
-        return head["header"], [file.read(size) for size in head["sizes"]]

@@ -40,7 +40,7 @@ def main(control: int, *descriptors: int) -> None:
     kernel.adopt_orphans()
     try:
         streams = Streams(*descriptors)
-        report = _Run(*protocol.load(streams.request), streams, [os.pidfd_open(os.getppid()), control]).report()
+        report = _Run(protocol.load(streams.request), streams, [os.pidfd_open(os.getppid()), control]).report()
     except Exception as error:
         report = {"fault": f"{type(error).__name__}: {error}"}
     with suppress(OSError):
@@ -48,12 +48,10 @@ def main(control: int, *descriptors: int) -> None:
 
 
 class _Run:
-    def __init__(
-        self, request: protocol.Request, blobs: list[bytes], streams: Streams, watched: Sequence[int]
-    ) -> None:
-        self.limits, self.streams, self.watched = request["limits"], streams, watched
-        plan = PLANS[request["backend"]]
-        self.plan = plan(request, blobs, kernel.own_user() if plan.changes_user else None)
+    def __init__(self, request: protocol.Request, streams: Streams, watched: Sequence[int]) -> None:
+        self.limits, self.streams, self.watched = request.limits, streams, watched
+        plan = PLANS[request.backend]
+        self.plan = plan(request, kernel.own_user() if plan.changes_user else None)
         self.child = -1
         self.killed: str | None = None
         self.status: int | None = None
@@ -97,7 +95,7 @@ class _Run:
         return message[:1] == b"+", time.monotonic()
 
     def _watch(self, begin: float) -> None:
-        wall = self.limits["wall"]
+        wall = self.limits.wall
         deadline = begin + wall if wall is not None else float("inf")
         pause = _SAMPLE_SECONDS
         while self.killed is None:
@@ -123,13 +121,13 @@ class _Run:
         reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
         # The CPU time of an ended child counts for its parent only if that has waited for it.
         self.cpu = max(self.cpu, used.cpu + reaped.ru_utime + reaped.ru_stime, self.ledger.add(used.each))
-        most = self.limits["memory"]
+        most = self.limits.memory
         # Proportional sizes are slow to read with large page tables, which grow meanwhile.
         if used.unshared > most or (used.memory > most and usage.proportional(used.places) > most):
             return "memory"
-        if self.cpu > self.limits["cpu"]:
+        if self.cpu > self.limits.cpu:
             return "cpu"
-        if sum(usage.inodes(used.places, place) for place in self.plan.tmpfs) > self.limits["files"]:
+        if sum(usage.inodes(used.places, place) for place in self.plan.tmpfs) > self.limits.files:
             return "files"
         return None
 

@@ -48,7 +48,7 @@ LOOPS = [
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_candidate_cannot_end_a_loop_of_the_checks(grader, loop):
-    problem = replace(CHECKS, test=f"def check(candidate):\n    assert {loop}\n")
+    problem = replace(CHECKS, test=f"assert {loop}\n")
     for error in ("StopIteration", "StopAsyncIteration", "GeneratorExit"):
         assert grader.failure(problem, f"def spread(numbers):\n    raise {error}")
     assert not grader.failure(problem, f"def spread(numbers):\n    {cheats.RIGHT}")

@@ -89,6 +89,7 @@ def test_checks_see_changed_arguments(grader):
     test = (
         "def check(candidate):\n    row, table = [3, 1], {'a': [2, 1], 'b': {1}}\n    inner = table['a']\n"
         "    assert candidate(row) is None\n    candidate(inner)\n    assert row == [1, 3] and table['a'] == [1, 2]\n"
+        "check(candidate)\n"
     )
     problem = replace(CHECKS, entry_point="f", test=test)
     assert not grader.failure(problem, "def f(xs):\n    xs.sort()")
@@ -97,20 +98,20 @@ def test_checks_see_changed_arguments(grader):
 
 def test_checks_see_exceptions(grader):
     test = "def check(candidate):\n    try:\n        candidate(-1)\n    except ValueError as error:\n"
-    test += "        assert 'negative' in str(error)\n    else:\n        assert False\n"
+    test += "        assert 'negative' in str(error)\n    else:\n        assert False\ncheck(candidate)\n"
     problem = replace(CHECKS, entry_point="f", test=test)
     assert not grader.failure(problem, "def f(n):\n    raise ValueError('negative')")
     assert not grader.failure(problem, "class Own(ValueError): pass\ndef f(n):\n    raise Own('negative')")
     assert grader.failure(problem, "def f(n):\n    raise KeyError('negative')")
     assert grader.failure(problem, "def f(n):\n    raise Exception('negative')")
-    assert "UnicodeError" in grader.failure(replace(problem, test="assert candidate(1)", self_calling=True), DECODES)
+    assert "UnicodeError" in grader.failure(replace(problem, test="assert candidate(1)"), DECODES)
     assert grader.failure(problem, "class ValueError(Exception): pass\ndef f(n):\n    raise ValueError('negative')")
     assert grader.failure(problem, "class ValueError(Exception): pass\ndef f(n):\n    return 1")
 
 
 def test_checks_that_catch_everything_fail_a_candidate_that_exits(grader):
-    test = "def check(candidate):\n    for n in range(3):\n        try:\n            candidate(n)\n        except:\n"
-    problem = replace(CHECKS, entry_point="f", test=f"{test}            pass\n")
+    test = "for n in range(3):\n    try:\n        candidate(n)\n    except:\n        pass\n"
+    problem = replace(CHECKS, entry_point="f", test=test)
     assert not grader.failure(problem, "def f(n):\n    raise ValueError")
     assert grader.failure(problem, "import os\ndef f(n):\n    os._exit(0)") == "the program ended during the call"
 
@@ -118,12 +119,13 @@ def test_checks_that_catch_everything_fail_a_candidate_that_exits(grader):
 @pytest.mark.parametrize(
     ("problem", "says"),
     [
-        (replace(CHECKS, test="def check(candidate):\n    candidate(print)\n"), "a call with"),
+        (replace(CHECKS, test="candidate(print)\n"), "a call with"),
+        (replace(CHECKS, test="def check(candidate):\n    assert candidate([])\n"), "never call"),
         (replace(CALLS, gradable=False), "cannot be graded"),
         (replace(CALLS, cases=()), "cannot be graded"),
         (replace(BY_CANONICAL, canonical="def spread(numbers):\n    return 1 / 0"), "canonical"),
     ],
-    ids=["odd arguments", "not gradable", "no cases", "failing canonical solution"],
+    ids=["odd arguments", "no calls", "not gradable", "no cases", "failing canonical solution"],
 )
 def test_problem_that_cannot_be_graded_is_an_error(grader, problem, says):
     with pytest.raises(ConfigurationError, match=says):

@@ -22,7 +22,7 @@ def test_sample(grader, name):
     language, sample = LANGUAGES[name], dict(SAMPLES[name])
     need_programs(command[0] for command in (language.compile, language.run) if command and command[0][0] != ".")
     broken, cases = sample.pop("broken"), tuple(Case(*case) for case in sample.pop("cases"))
-    problem = Problem(id=f"sample/{name}", source="own", language=name, cases=cases, **sample)
+    problem = Problem(id=f"sample/{name}", language=name, cases=cases, **sample)
     assert grader.failure(problem, problem.canonical) is None
     other = replace(problem, cases=(replace(cases[0], expected="7", comparison="=="),))
     assert "expected 7" in grader.failure(other, problem.canonical)

@@ -16,7 +16,6 @@ def spread(numbers: List[int]) -> int:
 ANSWERS = {"[3, 1, 9]": 8, "[]": 0, "[-2, 5, 5]": 7, "[4]": 0, "[10, -10, 3, 2]": 20}
 CALLS = Problem(
     id="spread/calls",
-    source="own",
     language="python",
     prompt=PROMPT,
     entry_point="spread",
@@ -28,11 +27,11 @@ CHECKS = replace(
     cases=(),
     test="def check(candidate):\n    for given, answer in " + str([(eval(g), a) for g, a in ANSWERS.items()]) + ":\n"
     "        assert candidate(given) == answer\n"
-    "    assert sorted([candidate([1, 3]), candidate([5])]) == [0, 2]\n",
+    "    assert sorted([candidate([1, 3]), candidate([5])]) == [0, 2]\n"
+    "check(candidate)\n",
 )
 RUST = Problem(
     id="spread/rust",
-    source="own",
     language="rust",
     prompt="/// How far the largest of some numbers is from the smallest.\nfn spread(numbers: Vec<i64>) -> i64 {\n",
     entry_point="spread",

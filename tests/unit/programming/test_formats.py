@@ -30,7 +30,7 @@ def only(folder, row):
 
 def test_humaneval(tmp_path):
     problem = only(tmp_path, HUMANEVAL)
-    assert (problem.id, problem.source, problem.language) == ("HumanEval/0", "humaneval", "python")
+    assert (problem.id, problem.language) == ("HumanEval/0", "python")
     assert problem.cases == (
         Case("candidate(3)", "1.5"),
         Case("candidate(1)", "1.0 / 2", "close", 1e-6),
@@ -45,14 +45,14 @@ def test_other_checks_stay_source(tmp_path):
     prompt = "import math\n\ndef twice(n):\n    return 2 * n\n\n" + HUMANEVAL["prompt"]
     problem = only(tmp_path, {**HUMANEVAL, "test": test, "prompt": prompt})
     assert not problem.cases
-    assert problem.test == test
+    assert problem.test == f"{test}\n\ncheck(candidate)\n"
     assert "def twice" in problem.setup
     assert "def half" not in problem.setup
 
 
 def test_multipl_e_in_python_and_rust(tmp_path):
     problem = only(tmp_path, MULTIPL_E)
-    assert (problem.cases, problem.self_calling) == ((Case("candidate(3)", "1.5"),), True)
+    assert problem.cases == (Case("candidate(3)", "1.5"),)
     rust = only(tmp_path, RUST)
     assert (rust.language, rust.stop_tokens) == ("rust", ("\n}",))
     assert rust.cases == (Case("half(3)", "1.5"), Case("half(0)", "0.0"))
@@ -72,7 +72,7 @@ def test_mbpp_and_sanitized_mbpp(tmp_path):
 
 def test_evalplus_restores_types(tmp_path):
     problem = only(tmp_path, PLUS)
-    assert (problem.source, {case.expected for case in problem.cases}) == ("mbpp+", {""})
+    assert {case.expected for case in problem.cases} == {""}
     assert [case.call for case in problem.cases] == ["add_tuple([5], (6, 7))", "add_tuple([], ())"]
     human = only(tmp_path, {**PLUS, "task_id": "HumanEval/750", "plus_input": [[[float("inf")], []]]})
     assert [case.call for case in human.cases] == ["add_tuple([5], [6, 7])", "add_tuple([inf], [])"]
@@ -98,7 +98,7 @@ def test_problems_are_chosen_by_their_language(tmp_path):
             load_problems(path, language)
 
 
-OWN = {"id": "f", "source": "own", "language": "python", "prompt": "def f(n):\n", "entry_point": "f"}
+OWN = {"id": "f", "language": "python", "prompt": "def f(n):\n", "entry_point": "f"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -56,9 +55,9 @@ def test_bind_redirected_by_a_link_in_a_writable_one_is_refused(tmp_path):
 
 def test_nul_never_becomes_an_option_of_bubblewrap():
     env = {"A": "x\0--ro-bind\0/\0/tmp/host"}
-    request = protocol.request("bubblewrap", ["true"], asdict(Limits()), env=env)
+    request = protocol.Request(argv=["true"], limits=Limits(), env=env, files={}, exposed=())
     with pytest.raises(ValueError, match="NUL"):
-        Bubblewrap(request, [], None).arguments(7)
+        Bubblewrap(request, None).arguments(7)
 
 
 @pytest.mark.parametrize(

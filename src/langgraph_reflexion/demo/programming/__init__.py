@@ -13,7 +13,7 @@ With tools, it runs its tests before it submits a program; the reflection uses t
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal, NamedTuple
