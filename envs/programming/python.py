@@ -1,11 +1,10 @@
 """The grader of Python: calls are answered one after the other in one process, checks run in a second process."""
 
-import contextlib
 import json
 import socket
 import sys
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,19 +21,16 @@ from langgraph_reflexion.envs.programming.python_source import (
     parse,
     valid,
 )
-from langgraph_reflexion.envs.programming.sandbox_runner import NotPlainError, decode, encode
+from langgraph_reflexion.envs.programming.sandbox_runner import ENDED, NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, ended_by, holds, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.types import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 _RUNNER = "sandbox_runner.py"
 _SOURCE = Path(sandbox_runner.__file__).read_bytes()
 # The same order of sets in every process. The package's own problems come with their solutions.
 _POLICY = Policy(fork=False, hidden=(Path(langgraph_reflexion.__file__).parent,), env={"PYTHONHASHSEED": "0"})
-_LINE = MB
 _STDIN, _RESULT = 0, 3
-_ENDED = "the program ended during the call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class PythonGrader:
         while len(answers) < len(calls):
             rest = calls[len(answers) :]
             lines = "".join(json.dumps({"call": encode([list(args), kwargs])}) + "\n" for args, kwargs in rest)
-            arguments = ["candidate", entry_point, str(_STDIN)]
+            arguments = ["candidate", entry_point, str(_RESULT)]
             done = self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin=lines)
             if done.status == "output" and each and len(rest) > 1:
                 # After a flood no result is kept.
@@ -143,31 +139,36 @@ class PythonGrader:
             came = [_answer(line) for line in said if line] if why is None else []
             answers += came
             if len(answers) < len(calls):
-                ended = Answer(error=why or ended_by(done, self._limits) or _ENDED)
+                ended = Answer(error=why or ended_by(done, self._limits) or ENDED)
                 # A program that failed to load will fail to load again.
                 left = len(calls) - len(answers) if why is not None or not each else 1
                 answers += [ended] * left
         return answers
 
     def _checks(self, code: str, entry_point: str, setup: str, test: str) -> Checked:
-        """Run checks after `setup` in one process against a candidate in another."""
+        """Run checks after `setup` in one process against a candidate in another, connected by a socket."""
         # The checks wait for the candidate, and must not time out first.
         wall = self._limits.wall
         longer = replace(self._limits, wall=wall and 2 * wall, cpu=2 * self._limits.cpu)
+        ours, theirs = socket.socketpair()
 
-        def run_candidate(descriptor: int) -> Result:
-            arguments = ["candidate", entry_point, str(_RESULT)]
-            return self._run(arguments, {"solution.py": _to_file(code)}, self._limits, result=descriptor)
+        def run_candidate() -> Result:
+            with theirs:  # with the run, what the checks read comes to its end
+                arguments, files = ["candidate", entry_point, str(_STDIN)], {"solution.py": _to_file(code)}
+                return self._run(arguments, files, self._limits, stdin=theirs.fileno())
 
-        def run_checks(descriptor: int) -> Result:
-            files = {"setup.py": setup.encode(), "test.py": test.encode()}
-            return self._run(["checks", entry_point], files, longer, result=descriptor)
-
-        with (
-            contextlib.closing(_Conversation(run_candidate)) as candidate,
-            contextlib.closing(_Conversation(run_checks)) as checks,
-        ):
-            return _relay(candidate, checks, self._limits)
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(run_candidate)
+            with ours:
+                files = {"setup.py": setup.encode(), "test.py": test.encode()}
+                done = self._run(["checks", entry_point], files, longer, stdin=ours.fileno())
+            candidate = running.result()
+        message = _read(done.result)
+        if "outcome" not in message:
+            return Checked("failed", f"the checks {ended_by(done, longer) or 'ended without an outcome'}")
+        outcome = _outcome(message)
+        why = ended_by(candidate, self._limits) if outcome.why == ENDED else ""
+        return replace(outcome, why=why or outcome.why)
 
     def _run(self, arguments: list[str], files: Mapping[str, bytes], limits: Limits, **options: Any) -> Result:
         if self._sandbox.backend not in ("bubblewrap", "landlock"):
@@ -176,77 +177,6 @@ class PythonGrader:
             )
         argv = [sys.executable, "-s", _RUNNER, *arguments]
         return self._sandbox.run(argv, files={_RUNNER: _SOURCE, **files}, limits=limits, policy=_POLICY, **options)
-
-
-class _Conversation:
-    """A run to exchange messages with, in its own thread."""
-
-    def __init__(self, run: Callable[[int], Result]) -> None:
-        self._ours, theirs = socket.socketpair()
-        self._reading = self._ours.makefile("rb")
-        self._result: Result | None = None
-        self._error: Exception | None = None
-
-        def work() -> None:
-            try:
-                self._result = run(theirs.fileno())
-            except Exception as error:
-                self._error = error
-            finally:
-                theirs.close()
-
-        self._thread = threading.Thread(target=work, daemon=True)
-        self._thread.start()
-
-    def read(self) -> bytes:
-        """Return the next line; empty at the end, or if the line is too long."""
-        try:
-            line = self._reading.readline(_LINE)
-        except OSError:
-            return b""
-        return line if line.endswith(b"\n") else b""
-
-    def write(self, line: bytes) -> None:
-        with contextlib.suppress(OSError):  # it has ended, as reading will show
-            self._ours.sendall(line)
-
-    def end(self) -> Result:
-        """Wait for the end of the run."""
-        self.close()
-        if self._error is not None:
-            raise self._error
-        assert self._result is not None
-        return self._result
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._ours.shutdown(socket.SHUT_RDWR)
-        self._reading.close()
-        self._ours.close()
-        self._thread.join()
-
-
-def _relay(candidate: _Conversation, checks: _Conversation, limits: Limits) -> Checked:
-    """Carry calls from the checks to the candidate, and plain values back."""
-    hello = candidate.read()
-    if "ready" not in _read(hello):
-        return Checked("failed", _why(hello, candidate.end(), limits) or "")
-    ended = ""
-    while line := checks.read():
-        # Checks may be written by a model, and send anything.
-        message = _read(line)
-        if "outcome" in message:
-            outcome = _outcome(message)
-            # A bare `except` in the checks may hide that the candidate has ended.
-            return replace(outcome, outcome="failed", why=ended) if ended and outcome.outcome == "passed" else outcome
-        if not ended:
-            candidate.write(_line({"call": message.get("call"), "keep": True}))
-            if reply := candidate.read():
-                checks.write(reply)  # which parse it, in the sandbox
-                continue
-            ended = ended_by(candidate.end(), limits) or _ENDED
-        checks.write(_line({"ended": ended}))
-    return Checked("failed", f"the checks {ended_by(checks.end(), limits) or 'ended without an outcome'}")
 
 
 def _outcome(message: dict[str, Any]) -> Checked:
@@ -265,10 +195,6 @@ def _read(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
-
-
-def _line(message: dict[str, Any]) -> bytes:
-    return json.dumps(message).encode() + b"\n"
 
 
 def _answer(line: bytes) -> Answer:

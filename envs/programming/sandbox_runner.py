@@ -3,7 +3,9 @@
     python sandbox_runner.py candidate ENTRY_POINT DESCRIPTOR
     python sandbox_runner.py checks ENTRY_POINT
 
-It uses the standard library only. The agent's side imports `encode` and `decode`; the input of `decode` is untrusted.
+The candidate reads calls from standard input and answers on DESCRIPTOR. The checks are connected with it over their
+standard inputs, and write their outcome to descriptor 3. It uses the standard library only. The agent's side imports
+`encode` and `decode`; the input of `decode` is untrusted.
 """
 
 import builtins
@@ -21,6 +23,10 @@ from typing import Any, NoReturn
 _EXACT = 1 << 53
 _DEPTH = 200
 _COLLIDING = 64
+_LONGEST_SHOWN = 1 << 18
+
+ENDED = "the program ended during the call"
+"""Why a candidate gave no answer, unless a limit ended it."""
 
 
 class NotPlainError(Exception):
@@ -91,11 +97,12 @@ def _without_collisions(items: list[Any]) -> list[Any]:
 
 
 class Line:
-    """Messages as lines of JSON, over two descriptors."""
+    """Messages as lines of JSON, from standard input, which is empty from then on, and to a descriptor."""
 
-    def __init__(self, reading: int, writing: int) -> None:
-        self._reading: io.BufferedReader = os.fdopen(os.dup(reading), "rb")
+    def __init__(self, writing: int) -> None:
+        self._reading: io.BufferedReader = os.fdopen(os.dup(0), "rb")
         self._writing = os.dup(writing)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
     def read(self) -> Any:
         """Read the next message; None at the end."""
@@ -109,10 +116,9 @@ class Line:
             data = data[os.write(self._writing, data) :]
 
 
-def run_candidate(entry_point: str, reading: int) -> NoReturn:
-    """Load `solution.py`, and answer the calls from descriptor `reading` on descriptor 3."""
-    line = Line(reading, 3)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+def run_candidate(entry_point: str, answering: int) -> NoReturn:
+    """Load `solution.py`, and answer the calls from standard input on descriptor `answering`."""
+    line = Line(answering)
     try:
         function = _load(entry_point)
     except BaseException as error:
@@ -176,16 +182,26 @@ class Remote:
         self.ended: _Ended | None = None
         """Why it cannot answer; a bare `except` in a check may have caught this."""
 
+    def begin(self) -> None:
+        """Wait until the candidate is loaded."""
+        match self._read():
+            case {"ready": True}:
+                return
+            case {"raised": [str(name), str(text), _]}:
+                raise _Ended("failed", f"{name}: {text}".rstrip(": "))
+        raise _Ended("failed", "its answer is malformed")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate, and apply its changes to the arguments."""
         self.called = True
+        if self.ended is not None:
+            raise self.ended
         try:
             call = encode([args, kwargs])
         except NotPlainError as error:
             raise _Ended("inexpressible", f"a call with {error}") from None
-        self._line.write({"call": call})
         try:
-            raised, value, after = self._reply()
+            raised, value, after = self._reply(call)
         except _Ended as ended:
             self.ended = ended
             raise
@@ -196,15 +212,18 @@ class Remote:
         self.answered, self.last = True, value
         return value
 
-    def _reply(self) -> tuple[Exception | None, Any, list[Any] | tuple[Any, ...]]:
+    def _read(self) -> Any:
+        message = self._line.read()
+        if message is None:
+            raise _Ended("failed", ENDED)
+        return message
+
+    def _reply(self, call: Any) -> tuple[Exception | None, Any, list[Any] | tuple[Any, ...]]:
         """Read the candidate's answer, which may be anything: its exception or value, and the arguments it left."""
         why = "its answer is malformed"
         try:
-            match self._line.read():
-                case None:
-                    raise _Ended("failed", "the candidate ended")
-                case {"ended": str(why)}:
-                    raise _Ended("failed", why)
+            self._line.write({"call": call, "keep": True})
+            match self._read():
                 case {"odd": what}:
                     raise NotPlainError(str(what))
                 case {"raised": [str(name), str(text), str(own)], **rest}:
@@ -216,6 +235,8 @@ class Remote:
             after = decode(rest.get("after", []))
         except NotPlainError as error:
             raise _Ended("failed", f"it returned a value that is not plain: {error}") from None
+        except OSError:
+            raise _Ended("failed", ENDED) from None
         except (ValueError, RecursionError):
             raise _Ended("failed", why) from None
         return (*answer, after if isinstance(after, list | tuple) else [])
@@ -253,13 +274,13 @@ def _update(mine: Any, theirs: Any) -> None:
 
 
 def run_checks(entry_point: str) -> NoReturn:
-    """Run the checks in `test.py`, after `setup.py`, against a candidate behind descriptor 3."""
-    line = Line(3, 3)
-    remote = Remote(line)
+    """Run the checks in `test.py`, after `setup.py`, against a candidate behind standard input."""
+    remote = Remote(Line(0))
     space: dict[str, Any] = {"__name__": "checks"}
     with open("test.py", encoding="utf-8") as file:
         test = file.read()
     try:
+        remote.begin()
         with open("setup.py", encoding="utf-8") as file:
             exec(compile(file.read(), "setup.py", "exec"), space)
         space.update({"candidate": remote, entry_point: remote})
@@ -278,9 +299,9 @@ def run_checks(entry_point: str) -> NoReturn:
         where = test.splitlines()[lines[-1] - 1].strip() if lines else ""
         said = f"{type(error).__name__}: {error}".rstrip(": ")
         outcome = {"outcome": "failed", "why": said[:500], "where": where[:500]}
-    if remote.answered:
-        outcome["last"] = encode(remote.last)
-    line.write(outcome)
+    if remote.answered and len(json.dumps(last := encode(remote.last))) < _LONGEST_SHOWN:
+        outcome["last"] = last
+    Line(3).write(outcome)
     os._exit(0)
 
 

@@ -66,13 +66,12 @@ class Capture:
         return bytes(self._head) + b"\n[... %d bytes left out ...]\n" % left_out + tail
 
 
-def carry_out(request: protocol.Request, *, stdin: bytes = b"", result: int | None = None) -> Result:
+def carry_out(request: protocol.Request, stdin: bytes | int = b"") -> Result:
     """Carry out one run.
 
     Args:
         request: The run.
-        stdin: Its standard input, unless it inherits this process's streams.
-        result: A descriptor to use instead of the one for results.
+        stdin: Its standard input, or a descriptor, unless it inherits this process's streams.
 
     Raises:
         EnvironmentFault: the sandbox failed to start, or was lost.
@@ -101,9 +100,9 @@ def carry_out(request: protocol.Request, *, stdin: bytes = b"", result: int | No
             if request.inherit:
                 streams = [0, 1, 2]
             else:
-                streams = [owned(protocol.memory_file(stdin))]
+                streams = [stdin if isinstance(stdin, int) else owned(protocol.memory_file(stdin))]
                 streams += [pipe(name, limits.output, _FLOOD * limits.output) for name in ("stdout", "stderr")]
-            streams.append(pipe("result", limits.result, limits.result, whole=True) if result is None else result)
+            streams.append(pipe("result", limits.result, limits.result, whole=True))
             most = _COLLECTED * limits.result
             streams.append(pipe("collected", most, most, whole=True))
             passed = [theirs.fileno(), owned(protocol.dump(request)), *streams]
@@ -171,7 +170,7 @@ def _result(report: protocol.Report, captures: dict[str, Capture]) -> Result:
     flooded = any(each.flooded for each in captures.values())
     status: Status = "output" if flooded else killed or ("ok" if report["exit"] == 0 else "failed")
     nothing = Capture(0, 0)
-    results, collected = captures.get("result", nothing), captures["collected"]
+    results, collected = captures["result"], captures["collected"]
     return Result(
         status=status,
         exit_code=report["exit"],

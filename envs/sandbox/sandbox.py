@@ -69,13 +69,12 @@ class Sandbox:
         argv: Annotated[Sequence[Word], Field(min_length=1)],
         *,
         files: Mapping[Word, Content] | None = None,
-        stdin: Content = b"",
+        stdin: Content | int = b"",
         collect: Sequence[Word] = (),
         cwd: Path | str | None = None,
         limits: Limits | None = None,
         policy: Policy | None = None,
         inherit: bool = False,
-        result: int | None = None,
     ) -> Result:
         """Run one command, and wait until it and all processes that it started are gone.
 
@@ -83,14 +82,13 @@ class Sandbox:
             argv: The program, found on the sandbox's PATH, and its arguments.
             files: The contents of its working directory by relative name, at most 200 files and without `cwd`. All
                 are executable.
-            stdin: Its standard input.
+            stdin: Its standard input, or a descriptor, such as one end of a socket pair.
             collect: Names of files or folders, relative to its working directory, to return as a tar after it has
                 ended. Requires that it may start processes.
             cwd: Its working directory, a folder that the policy binds; by default a fresh, empty one.
             limits: Its resource limits.
             policy: What it may see and do.
             inherit: Use this process's standard streams, and keep none of the output.
-            result: A descriptor to pass as descriptor 3, such as one end of a socket pair. No results are kept then.
 
         Raises:
             ConfigurationError: a name, a bind or a combination is invalid.
@@ -133,7 +131,7 @@ class Sandbox:
             inherit=inherit,
             tool=tool(self.backend),
         )
-        return carry_out(request, stdin=_bytes(stdin), result=result)
+        return carry_out(request, stdin if isinstance(stdin, int) else _bytes(stdin))
 
     def expect_program(self, program: str, path: str | None = None) -> None:
         """Expect a program on the sandbox's PATH, unless it is named by its path.

@@ -98,9 +98,9 @@ def test_invalid_requests_are_refused(sandbox, argv, options, error):
         sandbox.run(argv, **options)
 
 
-def test_result_descriptor_of_the_caller(sandbox):
+def test_program_talks_over_a_socket(sandbox):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(b"in")
-        run(sandbox, "import os; os.write(3, os.read(3, 9) + b' out')", result=theirs.fileno())
+        run(sandbox, "import os; os.write(0, os.read(0, 9) + b' out')", stdin=theirs.fileno())
         assert ours.recv(9) == b"in out"

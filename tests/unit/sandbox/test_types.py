@@ -34,7 +34,7 @@ def test_limits_out_of_range_are_refused(name, value):
         (["true"], {"files": {"a": "\udcff"}}, "files .*utf-8"),
         (["true"], {"stdin": "\udcff"}, "stdin .*utf-8"),
         (["true"], {"files": {"/x": "x"}}, "within"),
-        (["true"], {"stdin": 5}, "stdin"),
+        (["true"], {"stdin": None}, "stdin"),
         (["true"], {"collect": ["../x"]}, "within"),
         (["true"], {"policy": Policy(binds=(Bind(Path("/no/such")),))}, "exist"),
         (["true"], {"policy": Policy(binds=[Bind("/tmp")])}, "own"),
