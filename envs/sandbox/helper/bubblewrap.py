@@ -18,6 +18,10 @@ from langgraph_reflexion.envs.sandbox.helper.launch import (
     give,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _FIRST = COLLECTED + 1
 USER = 1000
 _SHARED_MEMORY = 64 << 20
@@ -113,6 +117,6 @@ class Bubblewrap(Plan):
         return words, contents
 
 
-def _leads_into(link: str, folders: list[str]) -> bool:
+def _leads_into(link: str, folders: Sequence[str]) -> bool:
     real = os.path.realpath(link)
     return any(real.startswith(f"{folder}/") for folder in folders) or real in folders

@@ -77,8 +77,7 @@ class Exercise:
                 case ast.Expr(ast.Compare(ast.Call(args=args) as call, [ast.Eq()], [expected])):
                     example = Example(tuple(map(_value, args)), _value(expected))
                     if self._fits(example):
-                        texts = (ast.get_source_segment(written, each) or "" for each in (call, expected))
-                        return Case(*texts, example)
+                        return Case(_source(written, call), _source(written, expected), example)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             pass
         return None
@@ -136,6 +135,10 @@ def _parsed(source: str) -> ast.stmt:
     except SystemError:
         # Before Python 3.11.8 and 3.12.2, if another thread happens to parse something (CPython issue 106905).
         return _parsed(source)
+
+
+def _source(written: str, node: ast.expr) -> str:
+    return ast.get_source_segment(written, node) or ""
 
 
 def _value(node: ast.expr) -> Any:
