@@ -217,14 +217,14 @@ def test_settings_are_accepted_as_configurable_next_to_server_keys(client):
 
 def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client):
     """With a model called over HTTP, like real ones; the key belongs to the server."""
-    with ModelServer(key=KEY) as served:
+    with ModelServer(faults=lambda request: None if request.key == KEY else "wrong-key") as served:
         context = {"model": "openai:any", "base_url": served.url}
         prompt = {"act_prompt": "You are a ferry that answers questions.\n" + load_prompts("hotpotqa").text("act")}
         thread = client.threads.create()["thread_id"]
         outcome = wait(client, thread, "hotpotqa", input={}, context=context | prompt)
         assert outcome["status"] == "solved", outcome
         assert "You are a ferry that answers questions." in json.dumps(served.requests[0].body)
-    with ModelServer(key="sk-this-is-another-one") as served:
+    with ModelServer(faults=["wrong-key"]) as served:
         refused = wait(client, None, "hotpotqa", input={}, context=context | {"base_url": served.url})
         assert "Error code: 401" in refused["__error__"]["message"]
         assert KEY not in str(refused)

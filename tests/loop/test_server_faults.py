@@ -34,12 +34,16 @@ def run(server, environment=None, settings=(), **options):
     return final
 
 
-def server(faults=(), replies=adding, **options):
-    return ModelServer(ScriptedChatModel(replies=replies), faults=faults, **options)
+def server(faults=(), replies=adding):
+    return ModelServer(ScriptedChatModel(replies=replies), faults=faults)
 
 
 def later(fault):
     return lambda request: fault if request.number > 1 else None
+
+
+def longer_than(characters):
+    return lambda request: "context" if request.characters > characters else None
 
 
 # Transient errors, and what the fault says when they last.
@@ -115,7 +119,7 @@ REFUSED = ["stop", "temperature", "max_tokens", "tools", "tool_choice"]
 
 @pytest.mark.parametrize("option", REFUSED)
 def test_a_refused_option_is_left_out_afterwards(option):
-    with server(refuses=[option]) as asked:
+    with server(lambda request: f"refused:{option}" if option in request.body else None) as asked:
         final = run(asked, actor="tools" if "tool" in option else "react")
         assert [option in request.body for request in asked.requests] == [True, False, False]
         others = {"temperature", "seed"} - {option}
@@ -149,7 +153,7 @@ def looking(messages):
 @pytest.mark.parametrize("actor", ["react", "tools"])
 def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(actor):
     world = ToolEnvironment([look], ["Look."], lambda task, answer: True)
-    with server(replies=looking, context_chars=11_000) as asked:
+    with server(longer_than(11_000), looking) as asked:
         final = run(asked, world, actor=actor)
         bodies = [request.body["messages"] for request in asked.requests]
     assert final["status"] == "solved"
@@ -165,12 +169,12 @@ def test_a_prompt_that_is_too_long_is_shortened_at_its_oldest_long_observations(
 
 def test_a_first_prompt_that_cannot_fit_stops_the_run_and_a_later_one_is_a_fault():
     says = "the prompt is too long for the model's context"
-    with server(context_chars=100) as asked:
+    with server(longer_than(100)) as asked:
         with pytest.raises(ModelFault, match=says) as raised:
             run(asked)
         assert len(asked.requests) == 1
     assert raised.value.permanent
-    with server(replies=lambda messages: f"Thought: {'Hm. ' * 100}\nAction: read[]", context_chars=2000) as asked:
+    with server(longer_than(2000), lambda messages: f"Thought: {'Hm. ' * 100}\nAction: read[]") as asked:
         final = run(asked)
     assert (final["status"], says in final["fault"]) == ("fault", True)
 
@@ -186,7 +190,7 @@ def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_to
     def reply(messages):
         return words if asks_for(messages) == "reflect" else "Action: read[]"
 
-    with server(replies=reply, context_chars=4000) as asked:
+    with server(longer_than(4000), reply) as asked:
         final = run(asked, prompts=load_prompts(tmp_path), strategy="reflexion", max_trials=4)
         calls = sum(used["llm_calls"] for trial in final["trials"] for used in trial["usage"].values())
         assert len(asked.requests) - calls < 4, "what fits is remembered"

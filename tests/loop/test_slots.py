@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import threading
+import time
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -33,9 +35,9 @@ def play(server, timeout, patience=None, tasks=TASKS):
     return [final["status"] for final in asyncio.run(all_at_once())]
 
 
-def server(**options):
-    options = {"slots": 1, "seconds": SECONDS} | options
-    return ModelServer(ScriptedChatModel(replies=lambda _: "Action: add 3"), **options)
+def server(seconds=SECONDS, slots=1):
+    model = ScriptedChatModel(replies=lambda _: "Action: add 3")
+    return ModelServer(model, faults=lambda _: time.sleep(seconds), slots=slots)
 
 
 def test_a_time_out_begins_when_a_slot_is_free(caplog):
@@ -68,7 +70,13 @@ async def test_a_server_that_names_no_slots_has_any_number(props):
 
 def test_fewer_calls_are_sent_to_a_server_that_keeps_them_waiting(caplog):
     caplog.set_level(logging.INFO, WAITING.name)
-    with server(names_slots=False) as asked:
+    one = threading.Lock()
+
+    def wait(request):
+        with one:
+            time.sleep(SECONDS)
+
+    with ModelServer(ScriptedChatModel(replies=lambda _: "Action: add 3"), faults=wait) as asked:
         assert play(asked, timeout=4 * SECONDS) == ["solved"] * TASKS
     assert "a call timed out" in caplog.text
     assert "retry 1 of 3" in caplog.text

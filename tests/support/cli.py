@@ -27,15 +27,17 @@ ENV = "toys.guessing:Guessing"
 class GuessingServer(ModelServer):
     """A server whose model counts up from trial to trial; games have faults, or are broken by the model (`drops`)."""
 
-    def __init__(self, **options):
+    def __init__(self, refuses=(), **options):
         super().__init__(ScriptedChatModel(replies=self._reply), faults=self._fault, **options)
+        self.refuses = refuses
         self.faults = lambda game: None
         self.drops = set()
         self.seconds = 0.0
 
     def _fault(self, request):
         time.sleep(self.seconds)
-        return self.faults(game_of(str(request.body["messages"])))
+        refused = (f"refused:{name}" for name in self.refuses if name in request.body)
+        return self.faults(game_of(str(request.body["messages"]))) or next(refused, None)
 
     def _reply(self, messages):
         usage = {"input_tokens": 100, "output_tokens": 5, "total_tokens": 105}

@@ -10,17 +10,17 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple, Self
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
+from langchain_core.messages import AIMessage, convert_to_messages
 
 from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import one_of
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN
-from langgraph_reflexion.testing.loopback import ENDINGS, Answer, Call, ErrorAnswer, FaultyServer
+from langgraph_reflexion.testing.loopback import ENDINGS, Answer, Call, Ending, ErrorAnswer, FaultyServer
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The fields of a request that limit the reply."""
@@ -46,17 +46,15 @@ class ModelRequest(NamedTuple):
         """The bearer key, or an empty text."""
         return self.headers.get("authorization", "").removeprefix("Bearer").strip()
 
-
-def refused(parameter: str) -> ErrorAnswer:
-    """Return the error for a parameter that the model does not take."""
-    # OpenAI's reasoning models know the temperature, and take one value only.
-    code = "unsupported_value" if parameter == "temperature" else "unsupported_parameter"
-    return ErrorAnswer(400, f"This model does not take {parameter!r} as given.", param=parameter, code=code)
+    @property
+    def characters(self) -> int:
+        """The length of the messages' texts."""
+        return sum(len(message.text) for message in convert_to_messages(self.body["messages"]))
 
 
 def ask(model: BaseChatModel, body: dict[str, Any]) -> AIMessage:
     """Return the model's reply to a request."""
-    messages = _messages(body["messages"])
+    messages = convert_to_messages(body["messages"])
     options = {"seed": body["seed"]} if body.get("seed") is not None else {}
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else body.get("stop") or []
     asked: Any = model
@@ -65,7 +63,7 @@ def ask(model: BaseChatModel, body: dict[str, Any]) -> AIMessage:
         try:
             asked = model.bind_tools(body["tools"], **choice)
         except NotImplementedError as error:
-            raise refused("tools") from error
+            raise _error("refused", ModelRequest(0, body, {}, 0.0), "tools") from error
     reply: AIMessage = asked.invoke(messages, stop=stops or None, **options)
     # Models that ignore stop sequences go on after them.
     ends = [found for found in (reply.text.find(stop) for stop in stops) if found >= 0]
@@ -109,13 +107,6 @@ def event(data: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
-def _messages(given: list[dict[str, Any]]) -> list[BaseMessage]:
-    try:
-        return convert_to_messages(given)
-    except Exception as error:
-        raise ErrorAnswer(400, f"These are not messages: {error}", param="messages") from error
-
-
 def _message(reply: AIMessage) -> dict[str, Any]:
     calls = [(call["id"], call["name"], json.dumps(call["args"])) for call in reply.tool_calls]
     calls += [(call["id"], call["name"] or "", call["args"] or "") for call in reply.invalid_tool_calls]
@@ -157,8 +148,6 @@ def _usage(reply: AIMessage) -> dict[str, int]:
     return {theirs: counted[ours] for theirs, ours in names.items()}
 
 
-__all__ = ["MODEL_FAULTS", "Faults", "ModelRequest", "ModelServer"]
-
 MODEL_FAULTS: Mapping[str, str] = {
     "429": "too many requests, without Retry-After",
     "429-retry-after": "too many requests, with Retry-After: 1; 429-retry-after:0.2 for other seconds",
@@ -174,15 +163,15 @@ MODEL_FAULTS: Mapping[str, str] = {
     "wrong-key": "401, with the key in the message",
     "unknown-model": "404 for the model",
     "context": "400 with the code context_length_exceeded",
+    "refused": "400 for a parameter: refused:stop",
 }
 """The faults of `ModelServer`, each with a description."""
 
 Odd = Callable[[dict[str, Any]], dict[str, Any] | Answer]
 """Makes an odd answer of a completion: another one, or the HTTP response itself."""
 
-Faults = Sequence[str | Odd | None] | Callable[[ModelRequest], str | Odd | None]
-"""Names from `MODEL_FAULTS` or functions of the completion, one per request, or a function that returns one for a
-request; None and `ok` mean no fault."""
+Fault = str | Odd | None
+"""A name from `MODEL_FAULTS`, or a function of the completion; None means no fault."""
 
 
 class ModelServer(FaultyServer[ModelRequest]):
@@ -190,14 +179,9 @@ class ModelServer(FaultyServer[ModelRequest]):
 
     Args:
         model: The model; the demo model unless given. Several clients call it in several threads.
-        faults: The faults of the requests in order, none after the last. A function is called first, in the
-            request's own thread, and may block.
-        key: The only accepted key; any key or none unless given.
-        context_chars: Characters of messages that fit into the model's context.
-        refuses: Parameters that the model refuses (`stop`, `temperature`, `seed`, `tools`).
+        faults: The faults of the requests in order, none after the last; or a function that returns the fault of a
+            request. It is called first, in the request's own thread, and may block.
         slots: Requests that are answered at once, while others wait; named at `/props` as llama.cpp does.
-        seconds: Time that each answer takes.
-        names_slots: Whether `/props` exists.
         port: The port; a free one unless given.
 
     Raises:
@@ -208,20 +192,14 @@ class ModelServer(FaultyServer[ModelRequest]):
         self,
         model: BaseChatModel | None = None,
         *,
-        faults: Faults = (),
-        key: str | None = None,
-        context_chars: int | None = None,
-        refuses: Collection[str] = (),
+        faults: Sequence[Fault] | Callable[[ModelRequest], Fault] = (),
         slots: int | None = None,
-        seconds: float = 0.0,
-        names_slots: bool = True,
         port: int = 0,
     ) -> None:
         super().__init__([] if callable(faults) else [_checked(fault) for fault in faults], port)
         self.model = model or DemoChatModel()
         self._fault_for = faults if callable(faults) else None
-        self._key, self._context_chars, self._refuses = key, context_chars, refuses
-        self._seconds, self._props = seconds, {"total_slots": slots} if slots and names_slots else None
+        self._props = {"total_slots": slots}
         self._slots = threading.Semaphore(slots) if slots else nullcontext()
 
     def __enter__(self) -> Self:
@@ -230,99 +208,74 @@ class ModelServer(FaultyServer[ModelRequest]):
         return self
 
     def _answer(self, call: Call) -> Answer:
-        if call.path == "/props" and self._props:
+        if call.path == "/props" and self._props["total_slots"]:
             return Answer(json.dumps(self._props).encode())
         if (call.method, call.path.partition("?")[0]) != ("POST", "/v1/chat/completions"):
             said = f"There is no {call.method} {call.path} here: this server has POST /v1/chat/completions."
             raise ErrorAnswer(404, said, code="unknown_url")
-        body = _body(call.content)
         with self._lock:
+            body = json.loads(call.content)
             request = ModelRequest(len(self.requests) + 1, body, call.headers, time.monotonic())
             self.requests.append(request)
             fault = None if self._fault_for else next(self.faults, None)
         with self._slots:  # kept to the end, even if the client has left
-            time.sleep(self._seconds)
-            return self._complete(request, _checked(self._fault_for(request) if self._fault_for else fault))
+            return self._complete(request, _checked(self._fault_for(request)) if self._fault_for else fault)
 
-    def _complete(self, request: ModelRequest, fault: str | Odd) -> Answer:
-        if not isinstance(fault, str):
-            made = fault(completion(request, ask(self.model, request.body)))
+    def _complete(self, request: ModelRequest, fault: Fault) -> Answer:
+        name, _, detail = (fault if isinstance(fault, str) else "").partition(":")
+        if name in ENDINGS:
+            return Answer(b"", ending=ENDINGS[name])
+        if name in _ERRORS:
+            raise _error(name, request, detail)
+        reply = ask(self.model, request.body)
+        whole, in_events = completion(request, reply), bool(request.body.get("stream"))
+        if odd := fault if callable(fault) else _ODD.get(name):
+            made = odd(whole)
             if isinstance(made, Answer):
                 return made
-            return Answer(streamed(made) if request.body.get("stream") else json.dumps(made).encode())
-        if fault in ENDINGS:
-            return Answer(b"", ending=ENDINGS[fault])
-        if error := _error_for(fault, request) or self._refusal(request):
-            raise error
-        reply = ask(self.model, request.body)
-        whole = completion(request, reply)
-        if fault == "empty-choices":
-            whole["choices"] = []
-        in_events = streamed(whole) if fault == "empty-choices" else events(request, reply)
-        body = in_events if request.body.get("stream") else json.dumps(whole).encode()
-        if fault == "invalid-json":
+            return Answer(streamed(made) if in_events else json.dumps(made).encode())
+        body = events(request, reply) if in_events else json.dumps(whole).encode()
+        if name == "invalid-json":
             return Answer([body[0], body[1][:20] + b"\n\n"] if isinstance(body, list) else body[: len(body) // 2])
-        if fault == "truncated-stream":
-            return Answer(body, ending="half")
-        return Answer(body, ending="reset" if fault == "reset" else "whole")
-
-    def _refusal(self, request: ModelRequest) -> ErrorAnswer | None:
-        if self._key is not None and request.key != self._key:
-            return _error_for("wrong-key", request)
-        for parameter in self._refuses:
-            if request.body.get(parameter) is not None:
-                return refused(parameter)
-        if self._context_chars is None or _length(request.body["messages"]) <= self._context_chars:
-            return None
-        return _error_for("context", request)
+        return Answer(body, ending=_BROKEN.get(name, "whole"))
 
 
-def _checked(fault: str | Odd | None) -> str | Odd:
-    if callable(fault):
-        return fault
-    name, _, detail = (fault or "ok").partition(":")
-    if name in {"ok", *MODEL_FAULTS} and (not detail or name == "429-retry-after"):
-        return fault or "ok"
-    raise ConfigurationError(f"no model fault {fault!r}: choose one of {', '.join(MODEL_FAULTS)}")
+def _checked(fault: Fault) -> Fault:
+    if isinstance(fault, str):
+        one_of("fault", fault.partition(":")[0], MODEL_FAULTS)
+    return fault
 
 
+_ODD: Mapping[str, Odd] = {"empty-choices": lambda completion: completion | {"choices": []}}
+_BROKEN: Mapping[str, Ending] = {"truncated-stream": "half", "reset": "reset"}
 _ERRORS: Mapping[str, tuple[int, str, str, str | None]] = {
     "429": (429, "Too many requests.", "requests", "rate_limit_exceeded"),
     "429-retry-after": (429, "Too many requests.", "requests", "rate_limit_exceeded"),
     "quota": (429, "You exceeded your quota, check your plan.", "insufficient_quota", "insufficient_quota"),
     "500": (500, "The server failed while it worked on your request.", "server_error", None),
     "503": (503, "The server is overloaded, try again later.", "server_error", None),
-    "wrong-key": (401, "Invalid API key: {key}", "invalid_request_error", "invalid_api_key"),
-    "unknown-model": (404, "The model {model!r} does not exist.", "invalid_request_error", "model_not_found"),
-    "context": (400, "{length} characters do not fit.", "invalid_request_error", "context_length_exceeded"),
+    "wrong-key": (401, "Invalid API key: {request.key}", "invalid_request_error", "invalid_api_key"),  # some quote it
+    "unknown-model": (404, "There is no model {request.body[model]!r}.", "invalid_request_error", "model_not_found"),
+    "context": (
+        400,
+        "{request.characters} characters.",
+        "invalid_request_error",
+        "context_length_exceeded",
+    ),
+    "refused": (
+        400,
+        "This model takes no {detail!r}.",
+        "invalid_request_error",
+        "unsupported_parameter",
+    ),
 }
 """The errors by fault: status, message, type and code."""
 
 
-def _error_for(fault: str, request: ModelRequest) -> ErrorAnswer | None:
-    name, _, seconds = fault.partition(":")
-    if name not in _ERRORS:
-        return None
+def _error(name: str, request: ModelRequest, detail: str) -> ErrorAnswer:
     status, said, kind, code = _ERRORS[name]
-    model, length = request.body.get("model"), _length(request.body["messages"])
-    said = said.format(key=request.key, model=model, length=length)  # some servers quote the key
-    headers = {"Retry-After": seconds or "1"} if name == "429-retry-after" else {}
-    param = "messages" if name == "context" else None
-    return ErrorAnswer(status, said, kind=kind, param=param, code=code, headers=headers)
-
-
-def _length(messages: list[dict[str, Any]]) -> int:
-    contents = [message.get("content") or "" for message in messages]
-    blocks = [each for content in contents for each in ([content] if isinstance(content, str) else content)]
-    return sum(len(block if isinstance(block, str) else block.get("text") or "") for block in blocks)
-
-
-def _body(content: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(content)
-    except ValueError as error:
-        raise ErrorAnswer(400, f"The request is not JSON: {error}") from error
-    messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise ErrorAnswer(400, "The request has no list of messages.", param="messages")
-    return dict(body)
+    headers = {"Retry-After": detail or "1"} if name == "429-retry-after" else {}
+    param = {"context": "messages", "refused": detail}.get(name)
+    return ErrorAnswer(
+        status, said.format(request=request, detail=detail), kind=kind, param=param, code=code, headers=headers
+    )

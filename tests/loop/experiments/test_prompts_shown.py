@@ -13,7 +13,7 @@ from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.runner import resume, run
 from langgraph_reflexion.experiments.trials import trials_of_run
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.testing import ModelServer
+from langgraph_reflexion.testing import ModelRequest, ModelServer
 
 
 def compared(messages):
@@ -30,7 +30,11 @@ def length(messages):
 
 def shown_and_sent(folder, chars=None, **settings):
     """Run, and return the prompts as rendered and those that the server answered, both sorted."""
-    with pytest.MonkeyPatch.context() as patch, ModelServer(context_chars=chars) as server:
+
+    def fits(request: ModelRequest) -> str | None:
+        return "context" if chars and request.characters > chars else None
+
+    with pytest.MonkeyPatch.context() as patch, ModelServer(faults=fits) as server:
         patch.setenv("OPENAI_API_KEY", "any")
         run(RunSettings.read({"model": "openai:demo", "base_url": server.url, "concurrency": 1, **settings}), folder)
         bodies = [request.body["messages"] for request in server.requests]
