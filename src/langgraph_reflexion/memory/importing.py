@@ -4,18 +4,17 @@ A line `{"kind": "sources", "value": {"text": "..."}}` is enough for a lesson of
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.files import read_text
+from pydantic import ValidationError
+
+from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.files import read_rows
 from langgraph_reflexion.memory.records import RECORDS, LessonSource, Record
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore
-from langgraph_reflexion.models.faults import one_line
-
-NAMED = 5
-"""Invalid lines named in an error."""
 
 
 def write_lessons(snapshot: LessonSnapshot, path: Path) -> None:
@@ -34,18 +33,9 @@ def read_records(path: Path) -> list[Record]:
     """Return the records of a file.
 
     Raises:
-        ConfigurationError: the file cannot be read, or has invalid lines, which are named.
+        ConfigurationError: the file cannot be read, or has an invalid line, which is named.
     """
-    records, invalid = [], []
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        try:
-            records += [_record(line)] if line.strip() else []
-        except (ValueError, RecursionError) as error:
-            invalid.append(f"line {number}: {one_line(error)}")
-    if invalid:
-        more = f"; and {len(invalid) - NAMED} more" if len(invalid) > NAMED else ""
-        raise ConfigurationError(f"{path}: {'; '.join(invalid[:NAMED])}{more}")
-    return records
+    return [_record(row, place) for place, row in read_rows(path)]
 
 
 async def add_records(store: LessonStore, records: Sequence[Record]) -> int:
@@ -65,11 +55,16 @@ def _lines(snapshot: LessonSnapshot) -> Iterator[str]:
             yield json.dumps({"kind": kind, "value": record.stored()}, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _record(line: str) -> Record:
-    given = json.loads(line)
-    if not isinstance(given, dict) or str(given.get("kind")) not in RECORDS:
-        raise ValueError(f"kind must be one of {', '.join(RECORDS)}")
-    record = RECORDS[given["kind"]].model_validate(given.get("value"))
+def _record(row: Mapping[str, Any], place: str) -> Record:
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in RECORDS:
+        raise ConfigurationError(f"{place}: kind must be one of {', '.join(RECORDS)}")
+    try:
+        record = RECORDS[kind].model_validate(row.get("value"))
+    except ValidationError as error:
+        raise ConfigurationError(
+            f"{place}: {explain(error, place=lambda path: '.'.join(['value', *path]))}"
+        ) from error
     if isinstance(record, LessonSource) and not record.text:
-        raise ValueError("the lesson is empty")
+        raise ConfigurationError(f"{place}: the lesson is empty")
     return record

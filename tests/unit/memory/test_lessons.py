@@ -194,14 +194,13 @@ async def test_a_person_writes_a_lesson_in_a_line(tmp_path):
     assert "\x1b" not in lesson.text
 
 
-def test_bad_lines_are_named(tmp_path):
+def test_a_bad_line_is_named(tmp_path):
     path = tmp_path / "lessons.jsonl"
     good, empty = (json.dumps({"kind": "sources", "value": value}) for value in (source(MUG).stored(), {"text": " "}))
     uses = '{"kind": "uses", "value": {"lessons": [1]}}'
-    path.write_text("\n".join([good, "no json", "[1]", empty, "[" * 100_000, '{"kind": []}', uses]))
-    with pytest.raises(ConfigurationError) as raised:
-        read_records(path)
-    assert all(f"line {number}: " in str(raised.value) for number in range(2, 7))
-    assert str(raised.value).endswith("and 1 more")
+    for bad in ("no json", "[1]", empty, "[" * 100_000, '{"kind": []}', uses):
+        path.write_text(f"{good}\n{bad}")
+        with pytest.raises(ConfigurationError, match=r"lessons\.jsonl, line 2: "):
+            read_records(path)
     with pytest.raises(ConfigurationError, match=r"nothing\.jsonl"):
         read_records(tmp_path / "nothing.jsonl")
