@@ -3,6 +3,10 @@
 import gzip
 import json
 import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.upstream_clone import write_env_results
 
 ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
@@ -12,10 +16,7 @@ ELSEWHERE = {
     "docs/studio.md: from langgraph_sdk import get_sync_client": "needs a server: tests/long/test_studio_server.py",
     "docs/howto/own-environment.md: from openenv import GenericEnvClient": "needs a server of OpenEnv",
     "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
-    "git clone https://github.com/noahshinn/reflexion": "needs the network: tests/long/replication/test_real_logs.py",
-    "langgraph-reflexion import-upstream reflexion --out runs/original": "the same",
-    "langgraph-reflexion report --paper runs/original": "the same",
-    "langgraph-reflexion report --paper runs/original runs/two-games": "the same",
+    "git clone https://github.com/noahshinn/reflexion": "needs the network; a made-up clone replaces it",
     'for n in $(seq 20); do pytest -q -m "" tests/long/sandbox/test_cleanup.py || break; done': "is twenty runs",
     "cd tests/support/sandbox && python -c 'import probes; print(probes.table())'": "long/sandbox/test_table.py",
     "langgraph-reflexion run alfworld --ray-address first.example:6379 --workers 8 --database postgresql://me@db.example/runs"
@@ -53,7 +54,7 @@ FEW = " --limit 2 --max-trials 2 --workers 1"
 """Options that shorten the long runs."""
 
 
-def humaneval(home):
+def humaneval(home: Path) -> None:
     """Problems in HumanEval's form, and a solution."""
     problem = {
         "task_id": "HumanEval/0",
@@ -63,6 +64,11 @@ def humaneval(home):
         "test": "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(-3) == -6\n",
     }
     (home / "HumanEval.jsonl.gz").write_bytes(gzip.compress(f"{json.dumps(problem)}\n".encode()))
+
+
+def clone(home: Path) -> None:
+    """A clone of the original repository, with one made-up log."""
+    write_env_results(home / "reflexion" / "alfworld_runs" / "root" / "base_run_logs", [3, 4, 4], 5)
 
 
 SANDBOXED = {
@@ -80,5 +86,8 @@ APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the 
 PACKAGES = {"docs/howto/own-environment.md": "gymnasium"}
 """The packages of extras that pages need; their tests are skipped where one is missing."""
 
-PREPARED = {"docs/environments/programming.md": humaneval}
+PREPARED: dict[str, Callable[[Path], None]] = {
+    "docs/environments/programming.md": humaneval,
+    "docs/original.md": clone,
+}
 """Files that a page's reader already has."""

@@ -18,7 +18,7 @@ class Group(NamedTuple):
     module: str = TOP
 
     @property
-    def paths(self):
+    def paths(self) -> list[str]:
         return [f"{self.module}.{name}" for name in self.names.split()]
 
 
@@ -56,14 +56,14 @@ GROUPS = [
     Group(
         "testing",
         "Testing",
-        "check_environment Case ScriptedChatModel ModelServer",
+        "check_environment Case ScriptedChatModel ModelServer Recorder RecordedChatModel",
         f"{TOP}.testing",
     ),
     Group("testing", "The sandbox", "Sandbox Limits Policy", f"{TOP}.envs.sandbox"),
 ]
 
 
-def in_short():
+def in_short() -> str:
     """The names by group, each with a link to its docstring."""
     lines = []
     for group in GROUPS:
@@ -75,7 +75,7 @@ def in_short():
     return "\n".join(lines).rstrip()
 
 
-def in_full(page):
+def in_full(page: str) -> str:
     """The names of a page, for the site to put their docstrings in."""
     shown = [group for group in GROUPS if group.page == page]
     return "\n\n".join(
@@ -84,14 +84,14 @@ def in_full(page):
 
 
 @cache
-def package():
+def package() -> griffe.Object | griffe.Alias:
     loader = griffe.GriffeLoader()
     loaded = loader.load(TOP)
     loader.resolve_aliases()
     return loaded
 
 
-def sentence(path):
+def sentence(path: str) -> str:
     """The first sentence of a docstring, from the source."""
     named = package()[path.removeprefix(f"{TOP}.")]
     docstring = (named.final_target if isinstance(named, griffe.Alias) else named).docstring

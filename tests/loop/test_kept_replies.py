@@ -1,15 +1,25 @@
-"""Replies that are kept: a cache of calls, and scripts."""
+"""Replies that are kept: a cache of calls, recorded runs that are replayed, and scripts."""
 
+import json
 import sqlite3
 
 import pytest
 from langchain_core.caches import InMemoryCache as LangChainCache
+from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from langgraph.cache.memory import InMemoryCache
+from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, ModelOptions, Price, ReflexionError
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel, ScriptExhausted
-from tests.support.toys import counting_badly, play
+from langgraph_reflexion import ConfigurationError, ModelOptions, Price, ReflexionError, Retries
+from langgraph_reflexion.testing import (
+    MissingReply,
+    ModelServer,
+    RecordedChatModel,
+    Recorder,
+    ScriptedChatModel,
+    ScriptExhausted,
+)
+from tests.support.toys import THREAD, compiled, count_to, counting_badly, play
 
 
 def played(cache, seed=0):
@@ -73,6 +83,85 @@ def test_replies_from_langchains_cache_are_not_charged():
     first, second = (play(model, max_trials=1)[0]["usage"]["act"] for _ in range(2))
     assert (first["llm_calls"], first["cached_calls"]) == (5, 0)
     assert (second["llm_calls"], second["cached_calls"], second["input_tokens"]) == (0, 5, 0)
+
+
+USED = {"input_tokens": 90, "output_tokens": 10, "total_tokens": 100}
+ONE = AIMessage("Thought: just one.\nAction: add 1", usage_metadata=USED)
+SAYS = [ONE, "Action: add 5", "Count first: zoë said 2.", "Action: add 2"]
+SHORT = {"heuristic": lambda steps: "enough" if len(steps) > 1 else None, "max_trials": 2}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "recording.jsonl"
+
+
+def counted(model, goal=2, **options):
+    """The part of a final state that a replay repeats."""
+    final, _ = play(model, task=count_to(goal), **SHORT | options)
+    return {key: final[key] for key in ("status", "trial", "trajectory", "reflections", "usage")}
+
+
+def recorded(path):
+    """Record a run that fails its first trial and solves the second."""
+    return counted(ScriptedChatModel(replies=SAYS, callbacks=[Recorder(path)]))
+
+
+def test_a_recorded_run_is_replayed_the_same_also_after_a_stop(path):
+    final = recorded(path)
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row["trial"], row["call"]) for row in rows] == [(1, "act 0"), (1, "act 1"), (1, "reflect"), (2, "act 0")]
+    assert rows[0]["usage"] == {"input_tokens": 90, "output_tokens": 10}
+    saver, given = InMemorySaver(), {"task": count_to(2)}
+    stopped, _ = compiled(RecordedChatModel(recording=path), saver=saver, **SHORT)
+    stopped.invoke(given, THREAD, interrupt_after=["reflect"])
+    again = compiled(RecordedChatModel(recording=path), saver=saver, **SHORT)[0].invoke(None, THREAD)
+    assert {key: again[key] for key in final} == final
+
+
+def test_tool_calls_are_recorded(path):
+    call = {"name": "add", "args": {"amount": 2}, "id": "one"}
+    model = ScriptedChatModel(replies=[AIMessage("At once.", tool_calls=[call])], callbacks=[Recorder(path)])
+    final = counted(model, actor="tools")
+    assert final["status"] == "solved"
+    assert json.loads(path.read_text(encoding="utf-8"))["tool_calls"] == [call]
+    assert counted(RecordedChatModel(recording=str(path)), actor="tools") == final
+
+
+def test_a_call_without_a_recorded_reply_ends_the_run_and_is_named(path):
+    recorded(path)
+    path.write_text("\n".join(path.read_text(encoding="utf-8").split("\n")[:2]), encoding="utf-8")
+    with pytest.raises(MissingReply, match="no reply to the call 'reflect' of trial 1 of c2"):
+        counted(RecordedChatModel(recording=path))
+    assert issubclass(MissingReply, ReflexionError)
+
+
+def test_a_call_from_outside_the_graph_gets_the_last_reply_recorded_for_its_place():
+    with pytest.raises(MissingReply, match="nodes only"):
+        RecordedChatModel(recording=[]).invoke("?")
+    row = {"task": "t", "trial": 2, "call": "plan"}
+    model = RecordedChatModel(recording=[{**row, "reply": "No."}, {**row, "reply": "Here."}])
+    place = {"reflexion_task": "t", "reflexion_trial": 2, "reflexion_call": "plan"}
+    assert [model.invoke("?", {"metadata": place}).text for _ in range(2)] == ["Here."] * 2
+
+
+def test_failed_calls_and_calls_outside_the_graph_are_not_recorded(path):
+    replies = [OSError("down"), "Half \ud800.\nAction: add 1", "Hello."]
+    model = ScriptedChatModel(replies=replies, callbacks=[Recorder(path)])
+    assert counted(model, 1, options=ModelOptions(Retries(2, first_wait=0)))["status"] == "solved"
+    model.invoke("Hi.")
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(b"{", "line 1"), (b'\n{"task": "t"}\n', "line 2.*has `task`, `trial`"), (b"\xff", "is not UTF-8")],
+)
+def test_an_invalid_recording_is_refused(path, text, why):
+    path.write_bytes(text)
+    with pytest.raises(ConfigurationError, match=why):
+        RecordedChatModel(recording=path)
 
 
 def test_a_script_without_replies_left_ends_the_run_and_is_no_fault():

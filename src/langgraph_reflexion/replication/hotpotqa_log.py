@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.files import read_text
+from langgraph_reflexion.replication.logs import gap_note, twice_note
 from langgraph_reflexion.state import Strategy
 
 Outcome = Literal["right", "wrong", "halted"]
@@ -186,6 +187,7 @@ def read_log(path: Path) -> HotPotQALog:
     if not rows:
         raise ConfigurationError(f"{path} lists no question, so it is no HotPotQA log: {_CHOOSE}")
     log = HotPotQALog(path, [trials[number] for number in sorted(trials)], strategy_of(path, rows), notes)
+    notes += gap_note(trials)
     for trial in log.trials:
         notes += [f"trial {trial.number}: {note}" for note in _irregular(trial, len(log.questions))]
     return log
@@ -206,8 +208,7 @@ def _read_rows(trial: LoggedTrial, body: str) -> Iterator[str]:
                 trial.rows[question] = _OUTCOMES[section], row
         if rest.strip():
             yield "the last question of a section is cut off, and is left out"
-    if again:
-        yield f"{count(again, 'question')} listed twice: counted once, as listed first"
+    yield from twice_note("question", again)
 
 
 def _irregular(trial: LoggedTrial, questions: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.metrics import answers_by_trial, solved_by_trial
 from langgraph_reflexion.experiments.record import RUN, TRIALS
-from langgraph_reflexion.experiments.rows import atomic_write
+from langgraph_reflexion.experiments.rows import TrialRow, atomic_write
 from langgraph_reflexion.replication.logs import RESULTS, LoggedRun, Original, digest, originals
 from langgraph_reflexion.replication.readers import read_run_log
 
@@ -42,7 +42,10 @@ def missing_parts(environments: Collection[str]) -> list[str]:
 
 def solved(run: LoggedRun) -> list[int]:
     """Return the number of tasks solved after each trial of a log."""
-    return solved_by_trial(answers_by_trial(run.tasks.values(), run.settings["max_trials"]))
+    tasks: dict[str, list[TrialRow]] = {}
+    for row in run.trials:
+        tasks.setdefault(row["task_id"], []).append(row)
+    return solved_by_trial(answers_by_trial(tasks.values(), run.settings["max_trials"]))
 
 
 def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original] | None = None) -> Import:
@@ -80,41 +83,32 @@ def import_logs(root: Path | str, out: Path | str, known: Mapping[str, Original]
 
 
 def _read_logs(root: Path, known: Mapping[str, Original], left_out: list[tuple[str, str]]) -> Iterator[LoggedRun]:
-    """Yield every known log under a folder in the order of their names, and list what looks like others."""
+    """Yield every log under a folder in the order of their names, and list the files that cannot be read."""
     if not root.exists():
         raise ConfigurationError(f"{root} does not exist: give a clone of the original repository")
     root = root.resolve()
-    found = set()
     for path in [root, *sorted(root.rglob("*"))]:
         inside = path.relative_to(root.parent if root.is_file() else root)
-        if any(part.startswith(".") for part in inside.parts) or RESULTS.fullmatch(path.name):
+        if any(part.startswith(".") for part in inside.parts) or (RESULTS.fullmatch(path.name)):
             continue
+        source = _source(path, inside)
         try:
-            original = known.get(digest(path))
-            if original is None:
-                if why := _why_not(path, alone=path == root):
-                    left_out.append((inside.as_posix(), why))
-            elif original["path"] not in found:
-                found.add(original["path"])
-                run = read_run_log(path, original)
-                if excluded := run.settings["imported"]["excluded"]:
-                    run.notes.append(f"not in the papers' tables: {excluded}")
-                yield run
-        except OSError as error:
-            left_out.append((inside.as_posix(), f"cannot be read: {error.strerror}"))
+            original = known.get(digest(path), {})
+            source = original.get("path", source)
+            if (run := read_run_log(path, source, original)) is None:
+                continue
+        except (ConfigurationError, OSError) as error:
+            left_out.append((source, str(error).removeprefix(f"{path} ")))
+            continue
+        if excluded := run.settings["imported"]["excluded"]:
+            run.notes.append(f"not in the papers' tables: {excluded}")
+        yield run
 
 
-def _why_not(path: Path, *, alone: bool) -> str:
-    """Return why a file or a folder is not imported; empty if it does not look like a log."""
-    if path.is_dir():
-        logged = any(RESULTS.fullmatch(each.name) for each in path.iterdir())
-    elif not path.is_file():  # reading a pipe would block
-        return ""
-    elif path.suffix in (".joblib", ".pkl", ".pickle") or (not path.suffix and path.read_bytes()[:1] == b"\x80"):
-        return "pickles are not read: loading one can run code"
-    else:
-        logged = (alone or "_runs/root/" in path.as_posix()) and path.suffix in (".txt", ".jsonl")
-    return "not a log of the original repository, or changed since" if logged else ""
+def _source(path: Path, inside: Path) -> str:
+    """Return a log's path in the original repository, or below the root if it is not in one of its folders."""
+    tops = [number for number, part in enumerate(path.parts) if part in {f"{name}_runs" for name in _PARTS}]
+    return "/".join(path.parts[tops[-1] :]) if tops else inside.as_posix()
 
 
 def _names(runs: Sequence[LoggedRun]) -> list[str]:
@@ -124,21 +118,23 @@ def _names(runs: Sequence[LoggedRun]) -> list[str]:
     for run in runs:
         place = source = PurePosixPath(run.source)
         if source.suffix in (".txt", ".jsonl"):
-            place = source.parent if folders[source.parent] == 1 else source.with_suffix("")
+            alone = source.parent.name and folders[source.parent] == 1
+            place = source.parent if alone else source.with_suffix("")
         base = "-".join(part.removesuffix("_runs") for part in place.parts if part != "root")
-        names.append(re.sub(r"[^\w.-]+", "_", base))
+        base = re.sub(r"[^\w.-]+", "_", base).strip(".-") or "log"
+        names.append(f"{base}-{len(names)}" if base in names else base)
     return names
 
 
 def _write_run(folder: Path, run: LoggedRun) -> None:
     """Write a run folder; `run.json` last, as it makes the folder a run."""
     folder.mkdir()
-    lines = [json.dumps(row, ensure_ascii=False) + "\n" for rows in run.tasks.values() for row in rows]
+    lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in run.trials]
     atomic_write(folder / TRIALS, [line.encode("utf-8", "replace") for line in lines])
     imported = run.settings["imported"] | {"source": run.source, "notes": run.notes}
     info = {
         "settings": run.settings | {"imported": imported},
-        "tasks": list(run.tasks),
+        "tasks": run.tasks,
         "note": "Imported from a log of the original code, which does not record calls, tokens, cost or time.",
         "versions": {"langgraph_reflexion": langgraph_reflexion.__version__},
     }

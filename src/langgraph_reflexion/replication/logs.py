@@ -2,24 +2,25 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.files import own_table
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 
 NOT_LOGGED = "not logged"
-"""The stop reason of a trial that only failed."""
+"""A model, strategy or benchmark without a name, and the stop reason of a trial that only failed."""
 
 RESULTS = re.compile(r"env_results_trial_(0|[1-9]\d{0,3})\.json")
 """The name of ALFWorld's and WebShop's files. Trials are counted from 0."""
 
 Original = Mapping[str, str]
-"""An entry of `originals.toml`: a log's `path` in the original repository, and the run that it is of."""
+"""An entry of `originals.toml`: a log's `path` in the original repository, and its run. Other logs: empty."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,10 @@ class LoggedRun:
     source: str
     """Its place in the original repository: a file, or a folder with a file for each trial."""
     settings: dict[str, Any]
-    """From `originals.toml`, or from the code of the log's date (see `logged_settings`)."""
-    tasks: dict[str, list[TrialRow]]
-    """The trials of each task. They end with the one that solved it."""
+    """From the log, or from the code of its date (see `logged_settings`)."""
+    tasks: list[str]
+    trials: list[TrialRow]
+    """The trials. Those of a task end with the one that solved it."""
     notes: list[str]
     """Irregularities, and how they are counted."""
 
@@ -60,14 +62,25 @@ def digest(log: Path) -> str:
 
 
 def logged_settings(
-    environment: str, original: Original, *, trials: int, memory_size: int, first_trial: int = 1, **others: Any
+    environment: str,
+    original: Original,
+    *,
+    benchmark: str,
+    strategy: str,
+    trials: int,
+    model: str,
+    memory_size: int,
+    first_trial: int = 1,
+    **others: Any,
 ) -> dict[str, Any]:
     """Return the settings of an imported run for `run.json`, with its origin.
 
-    What `originals.toml` says of the log (`original`) overrides `others`, further settings of a run. Parts of a run
-    are not compared with published numbers. `first_trial` is the log's number of its first trial, counted from 1.
+    What `originals.toml` says of the log (`original`) overrides its rows and its name. Only logs that it lists as
+    whole are compared with published numbers. `benchmark` names the problems, such as `humaneval-py`; `first_trial`
+    is the log's number of its first trial, counted from 1; `others` are further settings of a run.
     """
-    usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary"} | others
+    usual: dict[str, Any] = {"actor": "react", "evaluator": "environment", "feedback": "binary", "model": model}
+    usual |= others | {key: original[key] for key in ("actor", "model") if key in original}
     settings = RunSettings(
         environment=environment,
         split="logged",
@@ -76,15 +89,17 @@ def logged_settings(
         profile="upstream",
         concurrency=1,
         until_no_improvement=False,
-        **usual | {key: original[key] for key in ("actor", "model") if key in original},
+        **usual,
     )
+    strategy = original.get("strategy", strategy)
+    part = f"it holds {original['part']}" if "part" in original else ""
     imported = {
-        "benchmark": original.get("benchmark", environment),
+        "benchmark": original.get("benchmark", benchmark),
         "first_trial": first_trial,
-        "excluded": f"it holds {original['part']}" if "part" in original else "",
+        "excluded": part if original else "it is not one of the original's logs",
     }
     # The original has strategies that a run cannot have, and its runs had no seeds.
-    return settings.public() | {"strategy": original["strategy"], "seed": None, "imported": imported}
+    return settings.public() | {"strategy": strategy, "seed": None, "imported": imported}
 
 
 def logged_trial(
@@ -123,3 +138,14 @@ def logged_trial(
         steps=list(steps),
         evaluation=None if verdict is None else Evaluation(success=verdict, score=float(verdict), feedback=""),
     )
+
+
+def gap_note(trials: Collection[int]) -> list[str]:
+    """Return a note on the trials that are missing among the others, if there are any."""
+    missing = [str(number) for number in range(min(trials), max(trials)) if number not in trials]
+    return [f"no trial {', '.join(missing)}: what was solved before is counted"] if missing else []
+
+
+def twice_note(what: str, times: int) -> list[str]:
+    """Return a note on entries that are listed more than once, if there are any."""
+    return [f"{count(times, what)} listed twice: counted once, as listed first"] if times else []

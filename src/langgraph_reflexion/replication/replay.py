@@ -5,15 +5,11 @@ The log's steps and reflections are the model, its observations the environment.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import SkipValidation
 from rich.console import Console
 from rich.text import Text
 
@@ -24,18 +20,14 @@ from langgraph_reflexion.envs.hotpotqa.grading import exact_match
 from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.tables import Table
 from langgraph_reflexion.graph.reflexion import create_reflexion
-from langgraph_reflexion.models.calls import NAME, TASK, TRIAL
 from langgraph_reflexion.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
+from langgraph_reflexion.testing.models import RecordedChatModel, RecordedReply
 
 PLACEHOLDER = "[The log holds no reflection on this trial.]"
 """The reply to a reflection prompt whose reflection was not logged."""
 
 BEYOND = "[The log ends here.]"
 """The observation after the last logged step."""
-
-
-Place = tuple[str, int, str]
-"""The place of a model call: its task, its trial, counted from 1, and its name within the trial."""
 
 
 class LoggedEpisode(Episode):
@@ -104,36 +96,17 @@ class LoggedQuestions(Environment):
         return LoggedEpisode(row, self.log.questions[name].key)
 
 
-class LoggedModel(BaseChatModel):
-    """The model of a log: it replies by the place of a call (`models.calls`), whatever the prompt is."""
-
-    replies: Annotated[Mapping[Place, str], SkipValidation]
-    # LangChain's own cache would give two trials with equal prompts the same reply.
-    cache: Any = False
-
-    @property
-    def _llm_type(self) -> str:
-        return "logged"
-
-    def _generate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
-        place = run_manager.metadata
-        reply = self.replies[place[TASK], place[TRIAL], place[NAME]]
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(reply))])
-
-
-def replies_in(log: HotPotQALog) -> Iterator[tuple[Place, str]]:
+def recorded(log: HotPotQALog) -> Iterator[RecordedReply]:
     """Yield the model's replies in a log: the steps of each attempt, and the reflection on it."""
     for question in log.questions:
         attempts = log.attempts(question)
         for trial, (_, row) in enumerate(attempts, 1):
             for number, step in enumerate(row.steps):
-                yield (question, trial, f"act {number}"), _reply(step)
+                yield RecordedReply(task=question, trial=trial, call=f"act {number}", reply=_reply(step))
             # A reflection is first logged in the prompt of the next attempt.
             if log.strategy.reflects and trial < len(attempts):
                 lesson = attempts[trial][1].lesson_since(row, log.strategy)
-                yield (question, trial, "reflect"), lesson or PLACEHOLDER
+                yield RecordedReply(task=question, trial=trial, call="reflect", reply=lesson or PLACEHOLDER)
 
 
 def _reply(step: LoggedStep) -> str:
@@ -202,9 +175,9 @@ def replay(path: Path | str) -> Replay:
 
 
 async def _replay(log: HotPotQALog) -> Replay:
-    environment, replies = LoggedQuestions(log), dict(replies_in(log))
+    environment, replies = LoggedQuestions(log), list(recorded(log))
     graph = create_reflexion(
-        LoggedModel(replies=replies),
+        RecordedChatModel(recording=replies),
         environment,
         strategy=log.strategy,
         heuristic=lambda trajectory: None,
@@ -213,7 +186,7 @@ async def _replay(log: HotPotQALog) -> Replay:
     ).compile()
     before = sum(map(log.solved_before, log.questions))
     outcomes = Counter({(trial.number, "right"): before for trial in log.trials})
-    reflections = {(task, trial): text for (task, trial, call), text in replies.items() if call == "reflect"}
+    reflections = {(each["task"], each["trial"]): each["reply"] for each in replies if each["call"] == "reflect"}
     lessons = list[str]()
     for task in environment.tasks():
         attempts = [number for number, _ in log.attempts(task["id"])]

@@ -1,16 +1,33 @@
-"""Chat models that reply from a script."""
+r"""Chat models that reply from a script, and from a recording.
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+A recording is a file of JSON Lines, one row per call:
 
+    {"task": "own/s0/000-older", "trial": 1, "call": "act 0", "reply": "Thought: ...\nAction: search[...]"}
+
+`task` is the task's id, `trial` is counted from 1, and `call` names the call of the trial: `act 0` chooses the first
+step, `reflect` writes the reflection, `evaluate` scores the trial. A row may also hold the reply's `tool_calls`
+(`name`, `args`, `id`) and its `usage` (`input_tokens`, `output_tokens`). If a call has several rows, the last one
+counts: a resumed run repeats the calls of an interrupted trial.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NotRequired, TypedDict, cast
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult, LLMResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import Field, SkipValidation
+from pydantic import Field, PrivateAttr, SkipValidation
 
-from langgraph_reflexion.errors import ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError
+from langgraph_reflexion.files import read_rows
+from langgraph_reflexion.models.calls import NAME, TASK, TRIAL
 
 Reply = str | AIMessage | Exception
 
@@ -63,3 +80,142 @@ class ScriptedChatModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         return self._generate(messages, stop, **kwargs)
+
+
+class MissingReply(ReflexionError):
+    """A recording has no reply to a call. Not a fault: it is of another run, or the agent has changed."""
+
+
+class RecordedReply(TypedDict):
+    """One row of a recording."""
+
+    task: str
+    trial: int
+    call: str
+    reply: str
+    tool_calls: NotRequired[list[dict[str, Any]]]
+    usage: NotRequired[dict[str, int]]
+
+
+class RecordedChatModel(BaseChatModel):
+    """A chat model that replies from a recording, by task, trial and call; it ignores the prompt.
+
+    The same call gets the same reply, in any order, so a run may advance many tasks at once and be resumed. A call
+    without a reply raises `MissingReply`, which ends the run and is not taken for a fault. It answers the nodes of
+    the graph, and other callers that give a call's place in the metadata (`models.calls`).
+
+    Args:
+        recording: The rows, or the file that holds them.
+
+    Raises:
+        ConfigurationError: a row is malformed, or the file cannot be read.
+    """
+
+    recording: Annotated[Sequence[Mapping[str, Any]] | Path | str, SkipValidation]
+    # LangChain's own cache would give two trials with equal prompts the same reply.
+    cache: Any = False
+    _replies: dict[tuple[str, int, str], AIMessage] = PrivateAttr(default_factory=dict)
+
+    def __init__(self, recording: Sequence[Mapping[str, Any]] | Path | str, **settings: Any) -> None:
+        super().__init__(**{**settings, "recording": recording})
+        if isinstance(recording, Path | str):
+            rows = read_recording(Path(recording))
+        else:
+            rows = [_checked(row) for row in recording]
+        self._replies = {(row["task"], row["trial"], row["call"]): _message(row) for row in rows}
+
+    @property
+    def _llm_type(self) -> str:
+        return "recorded"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
+        return self.bind(tools=tools, **kwargs)
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        metadata = (run_manager.metadata if run_manager else None) or {}
+        if TASK not in metadata:
+            raise MissingReply("a recording answers calls of the graph's nodes only")
+        call = metadata[TASK], metadata[TRIAL], metadata[NAME]
+        if call not in self._replies:
+            raise MissingReply(f"the recording has no reply to the call {call[2]!r} of trial {call[1]} of {call[0]}")
+        return ChatResult(generations=[ChatGeneration(message=self._replies[call].model_copy())])
+
+
+class Recorder(BaseCallbackHandler):
+    """A LangChain callback that records the replies of models to the graph's nodes.
+
+    Pass it to a run, `graph.invoke({"task": task}, {"callbacks": [Recorder(path)]})`, or to a model,
+    `ChatOpenAI(..., callbacks=[Recorder(path)])`. Cached replies are not recorded.
+
+    Args:
+        path: The file; rows are appended.
+    """
+
+    # Rows are in the order of the replies, and a full disk ends the run.
+    run_inline = True
+    raise_error = True
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._asked: dict[UUID, dict[str, Any]] = {}
+        self._writing = threading.Lock()
+
+    def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        metadata = kwargs.get("metadata") or {}
+        if TASK in metadata:
+            self._asked[run_id] = {"task": metadata[TASK], "trial": metadata[TRIAL], "call": metadata[NAME]}
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        row, generation = self._asked.pop(run_id, None), response.generations[0][0]
+        if row is None or not isinstance(generation, ChatGeneration):
+            return
+        message = generation.message
+        row["reply"] = message.text
+        if isinstance(message, AIMessage) and message.tool_calls:
+            row["tool_calls"] = [{key: call[key] for key in ("name", "args", "id")} for call in message.tool_calls]
+        if isinstance(message, AIMessage) and (usage := message.usage_metadata):
+            row["usage"] = {key: usage[key] for key in ("input_tokens", "output_tokens")}
+        with self._writing, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._asked.pop(run_id, None)
+
+
+def read_recording(path: Path | str) -> list[RecordedReply]:
+    """Read a recording.
+
+    Raises:
+        ConfigurationError: it cannot be read, or a row is malformed.
+    """
+    rows = []
+    for place, row in read_rows(Path(path)):
+        try:
+            rows.append(_checked(row))
+        except ValueError as error:
+            raise ConfigurationError(f"{place}: {error}") from error
+    return rows
+
+
+def _checked(row: Any) -> RecordedReply:
+    match row:
+        case {"task": str(), "trial": int(), "call": str(), "reply": str()}:
+            try:
+                _message(cast(RecordedReply, row))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ConfigurationError(f"malformed `tool_calls` or `usage`: {error!r}") from error
+            return cast(RecordedReply, row)
+    raise ConfigurationError(f"a recording's row has `task`, `trial`, `call` and `reply`; got {row!r:.100}")
+
+
+def _message(row: RecordedReply) -> AIMessage:
+    calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in row.get("tool_calls") or []]
+    usage = None
+    if used := row.get("usage"):
+        read, wrote = used["input_tokens"], used["output_tokens"]
+        usage = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
+    return AIMessage(row["reply"], tool_calls=calls, usage_metadata=usage)

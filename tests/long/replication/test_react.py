@@ -19,7 +19,7 @@ from langgraph_reflexion.envs.hotpotqa.episode import NO_MORE, NO_PAGE
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.replication.hotpotqa_log import read_log
-from langgraph_reflexion.replication.replay import LoggedModel
+from langgraph_reflexion.testing import RecordedChatModel, RecordedReply
 
 NOTEBOOKS = Path(os.environ.get("REACT_NOTEBOOKS", "none"))
 LOGS = Path(os.environ.get("UPSTREAM_LOGS", "none"))
@@ -117,12 +117,14 @@ class RecordedFEVER(FEVER):
 @notebooks
 def test_recorded_episodes_of_fever_get_the_recorded_verdicts():
     environment = RecordedFEVER(fever_episodes())
-    replies = {
-        (task, 1, f"act {number}"): f"Thought: {step.thought}\nAction: {step.action}"
+    replies = [
+        RecordedReply(
+            task=task, trial=1, call=f"act {number}", reply=f"Thought: {step.thought}\nAction: {step.action}"
+        )
         for task, episode in environment.recorded.items()
         for number, step in enumerate(episode.steps)
-    }
-    model = LoggedModel(replies=replies)
+    ]
+    model = RecordedChatModel(recording=replies)
     graph = create_reflexion(model, environment, profile="upstream", max_trials=1).compile()
     tasks = [task for task in environment.tasks() if task["id"] in environment.recorded]
 

@@ -6,9 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.replication.imports import import_logs
 from langgraph_reflexion.replication.logs import originals
 from langgraph_reflexion.replication.paper import compare
@@ -49,14 +47,6 @@ SOLVED = {
 def test_original_logs_are_imported(paper):
     found = {run["name"]: (run["tasks"], run["solved"]) for run in paper["runs"]}
     assert {name: found.get(name) for name in SOLVED} == SOLVED
-
-
-def test_the_command_imports_the_logs_and_names_what_is_missing(tmp_path):
-    logs = REAL / "alfworld_runs"
-    done = CliRunner().invoke(app, ["import-upstream", str(logs), "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0, done.output
-    assert "alfworld-base_run_logs: 84 94 97 98 100 101 101 of 134" in done.stdout
-    assert "no WebShop log" in done.stderr
 
 
 @whole

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +11,7 @@ from langgraph_reflexion import ConfigurationError, Strategy
 from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.replication.hotpotqa_log import read_log
-from langgraph_reflexion.replication.replay import LoggedQuestions, replay, replies_in
+from langgraph_reflexion.replication.replay import LoggedQuestions, recorded, replay
 from tests.support.upstream_clone import HEADER, cot, react, trial
 
 RIVER = ("Which river runs through Aldmoor? ", "Tavel")
@@ -29,14 +30,14 @@ REACT_BASE = trial(
 )
 
 
-def write(folder, text, name="log.txt"):
+def write(folder: Path, text: str, name: str = "log.txt") -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def counts(path):
+def counts(path: Path) -> list[list[tuple[int, ...]]]:
     replayed = replay(path).as_json()
     return [[tuple(trial.values()) for trial in replayed[which]] for which in ("logged", "replayed")]
 
@@ -53,13 +54,15 @@ LOGGED = [(1, 1, 1), (2, 0, 1)]
     ],
     ids=["as logged", "an answer altered", "a summary that counts too few"],
 )
-def test_react_is_replayed_by_its_questions(tmp_path, changes, replayed, note):
+def test_react_is_replayed_by_its_questions(
+    tmp_path: Path, changes: tuple[str, str], replayed: list[tuple[int, ...]], note: str
+) -> None:
     path = write(tmp_path, REACT_BASE.replace(*changes, 1))
     assert counts(path) == [LOGGED, replayed]
     assert note in replay(path).notes[-1]
 
 
-def test_each_trial_gives_its_own_observations(tmp_path):
+def test_each_trial_gives_its_own_observations(tmp_path: Path) -> None:
     second = react(MAYOR, "Ilse Kranz", steps=3, told="Brise Bay, later on.")
     log = read_log(write(tmp_path, REACT_BASE.replace(react(MAYOR, "Ilse Kranz", steps=3), second)))
     environment = LoggedQuestions(log)
@@ -74,7 +77,7 @@ def test_each_trial_gives_its_own_observations(tmp_path):
     assert (result.observation, result.reward, result.terminated) == ("Answer is CORRECT", 1.0, True)
 
 
-def test_logged_reflections_are_replayed_and_missing_ones_are_placeholders(tmp_path):
+def test_logged_reflections_are_replayed_and_missing_ones_are_placeholders(tmp_path: Path) -> None:
     lessons = ["Look for the page of the bay.", "Look for its mayors."]
     log = trial(1, (1, 1, 1), [react(RIVER, "Tavel")], [react(MAYOR, "Nobody")], [react(TOWER, steps=6)])
     log += trial(2, (1, 1, 0), [react(RIVER, "Tavel")], [react(MAYOR, "Somebody", lessons[:1])], [])
@@ -84,7 +87,7 @@ def test_logged_reflections_are_replayed_and_missing_ones_are_placeholders(tmp_p
     assert replayed.log.strategy is Strategy.REFLEXION
     assert [tuple(trial) for trial in replayed.replayed] == [(1, 1, 1), (1, 1, 0), (2, 1, 0)]
     assert "trial 2: 1 question of other trials missing" in replayed.notes[0]
-    said = {place[:2]: text for place, text in replies_in(replayed.log) if place[2] == "reflect"}
+    said = {(row["task"], row["trial"]): row["reply"] for row in recorded(replayed.log) if row["call"] == "reflect"}
     question = " ".join(MAYOR[0].split())
     assert [said[question, trial] for trial in (1, 2)] == lessons
     missing = "".join(trial(number, (0, 1), wrong=[cot(MAYOR, "Nobody")]) for number in (1, 2, 3))
@@ -108,7 +111,7 @@ WHOLE = (
         (cot(MAYOR, "Ilse Kranz", before=f"{WHOLE}Relevant {CONTEXT}\n"), "cot-gt", "last_attempt_and_reflexion"),
     ],
 )
-def test_each_layout_of_cot_is_replayed_as_logged(tmp_path, second, agent, strategy):
+def test_each_layout_of_cot_is_replayed_as_logged(tmp_path: Path, second: str, agent: str, strategy: str) -> None:
     log = trial(1, (0, 1), wrong=[cot(MAYOR, "Nobody", "")]) + trial(2, (1, 0), [second])
     replayed = replay(write(tmp_path, log))
     assert (replayed.log.agent, replayed.log.strategy) == (agent, strategy)
@@ -121,7 +124,7 @@ def test_each_layout_of_cot_is_replayed_as_logged(tmp_path, second, agent, strat
         assert " ".join(row.reflections).endswith("I look it up.")
 
 
-def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_path):
+def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_path: Path) -> None:
     log = trial(
         6, (2, 0, 1), [react(RIVER, "Tavel"), react(MAYOR, lessons=["Look."], steps=0)], [], [react(TOWER, steps=0)]
     )
@@ -131,7 +134,7 @@ def test_questions_without_steps_count_if_they_were_solved_before_the_log(tmp_pa
     assert "without steps" in replayed.notes[0]
 
 
-def test_any_part_of_a_log_is_replayed_or_refused(tmp_path):
+def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path) -> None:
     for start in range(0, len(REACT_BASE) - 1500, 500):
         with contextlib.suppress(ConfigurationError):
             replay(write(tmp_path, REACT_BASE[start : start + 1500]))
@@ -144,13 +147,13 @@ def test_any_part_of_a_log_is_replayed_or_refused(tmp_path):
             replay(path)
 
 
-def test_invalid_actions_are_replayed(tmp_path):
+def test_invalid_actions_are_replayed(tmp_path: Path) -> None:
     for action in ("think: I wonder", "Think[of it]", "Observation 1:", "", "Search[a], Search[b]"):
         row = react(TOWER, steps=4).replace("Search[page 2]", action).replace("Search[page 3]", action)
         assert counts(write(tmp_path, trial(1, (0, 0, 1), halted=[row]))) == [[(0, 0, 1)]] * 2
 
 
-def test_the_command_shows_logged_and_replayed_counts(tmp_path):
+def test_the_command_shows_logged_and_replayed_counts(tmp_path: Path) -> None:
     path = write(tmp_path, REACT_BASE.replace("Finish[Tavel]", "Finish[The Moor]"))
     text = CliRunner().invoke(app, ["replay", str(path)]).output
     assert "1 1 1 1 0 ≠ 2 ≠ 1" in " ".join(text.split())
