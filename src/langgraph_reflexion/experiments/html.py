@@ -1,5 +1,6 @@
 """HTML from templates: notebook outputs, readable in light and dark themes, and the page of a report."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,13 @@ def framed(*parts: Markup) -> str:
 
 def fill(name: str, **values: Any) -> Markup:
     """Fill in a template, every value escaped."""
+    return Markup("".join(pieces(name, **values)))
+
+
+def pieces(name: str, **values: Any) -> Iterator[str]:
+    """Fill in a template piece by piece, as the whole may be large."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters["printable"] = printable
-    return Markup(environment.get_template(name).render(**values))
+    return environment.get_template(name).generate(**values)

@@ -7,7 +7,7 @@ JSON and shown as text, and the page's content security policy allows no script 
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
@@ -20,7 +20,7 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailabl
 from langgraph_reflexion.experiments.comparison import Comparison
 from langgraph_reflexion.experiments.figures import draw
 from langgraph_reflexion.experiments.groups import RunGroup
-from langgraph_reflexion.experiments.html import TEMPLATES, fill
+from langgraph_reflexion.experiments.html import TEMPLATES, pieces
 from langgraph_reflexion.experiments.metrics import failure, final_answer, tokens
 from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, ShownPrompt, by_model
 from langgraph_reflexion.experiments.record import Run
@@ -58,16 +58,17 @@ class Outcome(NamedTuple):
 
 def write_page(comparison: Comparison, file: Path | str) -> None:
     """Write the page of a comparison."""
-    file, text = Path(file), page(comparison)
+    file, parts = Path(file), page(comparison)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode("utf-8", "replace"))
+        with file.open("w", encoding="utf-8", errors="replace", newline="") as opened:
+            opened.writelines(parts)
     except OSError as error:
         raise ConfigurationError(f"cannot write the page to {file}: {error.strerror}") from error
 
 
-def page(comparison: Comparison) -> str:
-    """Return the page of a comparison as HTML."""
+def page(comparison: Comparison) -> Iterator[str]:
+    """Return the page of a comparison as HTML, in pieces: the texts of its trials may be large."""
     columns = []
     for group in comparison.groups:
         for run in group.runs:
@@ -83,7 +84,7 @@ def page(comparison: Comparison) -> str:
     tasks = _tasks(columns, trials)
     sent = ("name", "goal", "ways", "reasons", "runs")
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    return fill(
+    return pieces(
         "report.html.j2",
         comparison=comparison,
         columns=columns,
@@ -94,11 +95,9 @@ def page(comparison: Comparison) -> str:
             "Outcome": _united(task["ways"] for task in tasks),
             "With a trial that failed by": _united(task["reasons"] for task in tasks),
         },
-        data={
-            "texts": list(texts),
-            "runs": [{"name": each.name, "label": each.label} for each in columns],
-            "tasks": [{name: task[name] for name in sent} for task in tasks],
-        },
+        texts=texts,
+        runs=[{"name": each.name, "label": each.label} for each in columns],
+        sent=[{name: task[name] for name in sent} for task in tasks],
         on_prompts=ON_PROMPTS if any("rules" not in each.run.info for each in columns) else OTHER_PROMPTS,
         left_out=left_out,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
