@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langgraph_reflexion.demo import alfworld, fever, hotpotqa, programming, webshop, workspace
+from langgraph_reflexion.demo import alfworld, hotpotqa, programming, webshop, workspace
 from langgraph_reflexion.demo.persona import condensed, reply, retold
 from langgraph_reflexion.demo.programming import read_assignment
 from langgraph_reflexion.demo.prompt import Prompt, read_prompt, split_notes, without_examples
@@ -66,7 +66,7 @@ class DemoChatModel(BaseChatModel):
 
 
 def _answer(prompt: Prompt, rng: Random, *, in_text: bool, retells: bool) -> AIMessage:
-    world = next((each for each in (workspace, fever, hotpotqa, webshop) if each.recognises(prompt)), alfworld)
+    world = next((each for each in (workspace, hotpotqa, webshop) if each.recognises(prompt)), alfworld)
     match prompt.role:
         case "condense":
             return AIMessage(condensed(prompt.reflections))

@@ -1,4 +1,4 @@
-"""The demo model on HotPotQA: with pages to search, with paragraphs, or with nothing to read, when it guesses.
+"""The demo model on HotPotQA and FEVER: with pages to search, with paragraphs, or with nothing to read.
 
 It knows no page, question or answer. Its reflections find the action to blame, and say what to do instead.
 """
@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from langgraph_reflexion.demo.hotpotqa.act import SLIPS, Choice, Reader, carefully, in_a_sentence
+from langgraph_reflexion.demo.hotpotqa.act import Choice, Reader, carefully, in_a_sentence
+from langgraph_reflexion.demo.hotpotqa.claims import Verifier, read_claim
 from langgraph_reflexion.demo.hotpotqa.task import Asked, read_question
 from langgraph_reflexion.demo.hotpotqa.world import (
     Library,
@@ -27,8 +28,8 @@ VAGUE = 0.4
 
 
 def recognises(prompt: Prompt) -> bool:
-    """Return whether a prompt is about a question."""
-    return re.search(r"^Question: ", prompt.opening, re.MULTILINE) is not None
+    """Return whether a prompt is about a question or a claim."""
+    return re.search(r"^(?:Question|Claim): ", prompt.opening, re.MULTILINE) is not None
 
 
 def act(prompt: Prompt, rng: Random) -> Act:
@@ -41,13 +42,20 @@ def act(prompt: Prompt, rng: Random) -> Act:
     else:
         # What notes from other tasks say of the things that this question is about is as good as its own.
         advice = Advice.of((*prompt.reflections, *prompt.recalled))
-        choice = Reader(asked, library, slips_at(asked.text, SLIPS, rng), advice, can_search).next()
+        reader = _reader(asked)
+        choice = reader(asked, library, slips_at(asked.text, reader.rate, rng), advice, can_search).next()
     args = {{"search": "entity", "lookup": "string", "finish": "answer"}[choice.name]: choice.text}
     return Act(choice.thought, choice.name, args, f"{choice.name}[{choice.text}]")
 
 
 def _asked(prompt: Prompt) -> Asked:
+    if claim := re.search(r"^Claim: (.*)", prompt.opening, re.MULTILINE):
+        return read_claim(claim[1])
     return read_question(prompt.opening.rpartition("Question: ")[2].strip())
+
+
+def _reader(asked: Asked) -> type[Reader]:
+    return Reader if asked.value is None else Verifier
 
 
 def _guess(asked: Asked, advice: Advice, rng: Random) -> Choice:
@@ -65,12 +73,12 @@ def _guess(asked: Asked, advice: Advice, rng: Random) -> Choice:
     return Choice(f"I do not know for certain. {left[0]} seems likeliest.", "finish", left[0])
 
 
-def reflect(prompt: Prompt, rng: Random, asked: Asked | None = None) -> str:
-    """Name the action to blame, and what to do instead; `asked` replaces the question in the prompt."""
+def reflect(prompt: Prompt, rng: Random) -> str:
+    """Name the action to blame, and what to do instead."""
     last = prompt.turns[-1].action if prompt.turns else "nothing"
     if rng.random() < VAGUE:
         return f"My last action was {last}, and I failed. Next time I will read more carefully and think it through."
-    said = look_back(asked or _asked(prompt), read_library(prompt), Advice.of(prompt.reflections))
+    said = look_back(_asked(prompt), read_library(prompt), Advice.of(prompt.reflections))
     # What the last useful note says stays true.
     useful = [note for note in prompt.reflections if "more carefully" not in note]
     return " ".join(dict.fromkeys(sentences_of(" ".join([said, *useful[-1:]]))))
@@ -78,15 +86,10 @@ def reflect(prompt: Prompt, rng: Random, asked: Asked | None = None) -> str:
 
 def judge(prompt: Prompt) -> str:
     """Compare the answer with a careful reader's."""
-    library = read_library(prompt)
-    given = library.answer
-    if not given:
-        return "No answer was handed in.\nVerdict: no"
-    if not library.pages:
-        return f"Nothing that was observed shows that it is {given}.\nVerdict: no"
-    careful = carefully(_asked(prompt), library)
-    agreed = careful.known and careful.text.lower() == given.lower()
-    return f"{careful.thought} What was handed in is {given}.\nVerdict: {'yes' if agreed else 'no'}"
+    asked, library = _asked(prompt), read_library(prompt)
+    careful = carefully(asked, library, _reader(asked))
+    verdict = "yes" if careful.known and careful.text.lower() == library.answer.lower() else "no"
+    return f"{careful.thought} What was handed in is {library.answer or 'nothing'}.\nVerdict: {verdict}"
 
 
 def look_back(asked: Asked, library: Library, earlier: Advice) -> str:
@@ -101,9 +104,9 @@ def look_back(asked: Asked, library: Library, earlier: Advice) -> str:
     return f"I handed in {answer}, and cannot see what was wrong with it. Next time I will begin from another side."
 
 
-def learn(prompt: Prompt, asked: Asked | None = None) -> str:
-    """Say what helps with other questions about the same things; `asked` as in `reflect`."""
-    asked, library = asked or _asked(prompt), read_library(prompt)
+def learn(prompt: Prompt) -> str:
+    """Say what helps with other questions about the same things."""
+    asked, library = _asked(prompt), read_library(prompt)
     targets = _targets(asked, library)
     first = targets[0].known_as
     if asked.choice:

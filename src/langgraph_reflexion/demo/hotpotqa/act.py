@@ -15,7 +15,7 @@ to do instead prevents the slip.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from langgraph_reflexion.demo.hotpotqa.task import Asked
 from langgraph_reflexion.demo.hotpotqa.world import (
@@ -33,9 +33,6 @@ from langgraph_reflexion.demo.hotpotqa.world import (
 )
 from langgraph_reflexion.demo.prompt import Advice
 
-SLIPS = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side": 0.5, "sentence": 0.12}
-"""Share of questions with each slip."""
-
 
 class Choice(NamedTuple):
     """The next action, `search`, `lookup` or `finish`, and the thought behind it."""
@@ -50,6 +47,9 @@ class Choice(NamedTuple):
 @dataclass(frozen=True)
 class Reader:
     """Chooses the next action by what was read so far, with the slips that the advice does not prevent."""
+
+    rate: ClassVar = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side": 0.5, "sentence": 0.12}
+    """Share of questions with each slip."""
 
     asked: Asked
     library: Library
@@ -151,9 +151,9 @@ def in_a_sentence(answer: str) -> str:
     return f"{answer.capitalize()}, as far as I can see" if answer in ("yes", "no") else f"It is {answer}"
 
 
-def carefully(asked: Asked, library: Library) -> Choice:
+def carefully(asked: Asked, library: Library, reader: type[Reader] = Reader) -> Choice:
     """Return what a careful reader would answer without reading on."""
-    return Reader(asked, library, lambda slip: False, Advice(()), tools=False).next()
+    return reader(asked, library, lambda slip: False, Advice(()), tools=False).next()
 
 
 def _number(text: str) -> float:

@@ -31,6 +31,8 @@ class Asked:
     targets: tuple[Target, ...]
     hops: tuple[Wanted, ...]
     choice: str = ""
+    value: str | None = None
+    """What a claim says last; empty if it only says that something is so. None for a question."""
 
     @property
     def closed(self) -> bool:
