@@ -72,9 +72,14 @@ class ActionSpec:
         return {*self.model.model_fields}
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        return self.schema if isinstance(self.schema, dict) else _parameters(self.schema)
+
+    @property
     def required(self) -> list[str]:
         """The names of the arguments without a default."""
-        return [name for name, field in self.model.model_fields.items() if field.is_required()]
+        return [*self.parameters["required"]]
 
     def validate(self, args: Any) -> dict[str, Any]:
         """Return the arguments as the action takes them.
@@ -95,7 +100,7 @@ class ActionSpec:
 
     def explained(self) -> dict[str, str]:
         """Return the explanation of each argument, such as `{direction}: which way (up or down)`."""
-        return _explained(self.model)
+        return explained(self.parameters)
 
     @property
     def note(self) -> str:
@@ -118,13 +123,17 @@ class ActionSpec:
     @property
     def function(self) -> dict[str, Any]:
         """The action as a tool's schema."""
-        raw = self.model.model_json_schema()
-        for field in raw.get("properties", {}).values():
-            field.pop("title", None)
-        parameters = {"type": "object", "properties": {}, "required": []}
-        # Arguments that are models or enumerations refer to their definitions.
-        parameters |= {key: raw[key] for key in ("properties", "required", "$defs") if key in raw}
-        return {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+
+@cache
+def _parameters(model: type[BaseModel]) -> dict[str, Any]:
+    raw = model.model_json_schema()
+    for field in raw.get("properties", {}).values():
+        field.pop("title", None)
+    parameters = {"type": "object", "properties": {}, "required": []}
+    # Arguments that are models or enumerations refer to their definitions.
+    return parameters | {key: raw[key] for key in ("properties", "required", "$defs") if key in raw}
 
 
 def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -234,11 +243,6 @@ def _pattern(form: str) -> re.Pattern[str]:
             # An argument on its own line may have several lines.
             body += rf"(?P<{name}>(?s:.*?))" if line else rf"(?P<{name}>\S(?:.*?\S)?)"
     return re.compile(body, re.IGNORECASE)
-
-
-@cache
-def _explained(schema: type[BaseModel]) -> dict[str, str]:
-    return explained(schema.model_json_schema())
 
 
 def explained(schema: dict[str, Any]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_reflexion.envs.actions import ActionSpec, allowed_values, alternatives, explained, literals, meant
+from langgraph_reflexion.envs.actions import ActionSpec, allowed_values, alternatives, literals, meant
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -44,21 +44,6 @@ class ToolSpec(ActionSpec):
         return cls.of(function["name"], function["description"], function["parameters"])
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """The JSON schema of the arguments."""
-        assert isinstance(self.schema, dict)
-        return self.schema
-
-    @property
-    def function(self) -> dict[str, Any]:
-        """The action as a tool's schema."""
-        return {"name": self.name, "description": self.description, "parameters": self.parameters}
-
-    @property
-    def required(self) -> list[str]:
-        return [*self.parameters["required"]]
-
-    @property
     def written(self) -> set[str]:
         return set()
 
@@ -77,9 +62,6 @@ class ToolSpec(ActionSpec):
         if not optional:
             return ""
         return f"Further arguments, if all are written as one JSON object: {'; '.join(optional)}"
-
-    def explained(self) -> dict[str, str]:
-        return explained(self.parameters)
 
     def validate(self, args: Any) -> dict[str, Any]:
         """Return the arguments in their types: models write numbers as text, and text as numbers.
