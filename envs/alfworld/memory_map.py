@@ -16,15 +16,12 @@ _LISTED = re.compile(r"you see (?P<listed>[^.]*)\.")
 _ON = re.compile(rf"On the (?P<place>{_NAME}), you see (?P<listed>[^.]*)\.")
 _IN = re.compile(rf"[Tt]he (?P<place>{_NAME}) is open\. In it, you see (?P<listed>[^.]*)\.")
 _CLOSED = re.compile(rf"[Tt]he (?P<place>{_NAME}) is closed\.")
-_OPENS = re.compile(rf"You open the (?P<place>{_NAME})\. ")
-_CLOSES = re.compile(rf"You close the (?P<place>{_NAME})\.")
+_OPENS = re.compile(rf"You (?P<how>open|close) the (?P<place>{_NAME})\.")
 _TAKES = re.compile(rf"You pick up the (?P<thing>{_NAME}) from the (?P<place>{_NAME})\.")
 _PUTS = re.compile(rf"You (?:move|put) the (?P<thing>{_NAME}) (?:to|in/on) the (?P<place>{_NAME})\.")
-_TREATS = re.compile(rf"You (?P<how>clean|heat|cool) the (?P<thing>{_NAME}) using the {_NAME}\.")
-_SLICES = re.compile(rf"You sliced the (?P<thing>{_NAME}) with the {_NAME}\.")
-_USES = re.compile(rf"You turn on the (?P<thing>{_NAME})\.")
+_CHANGES = re.compile(rf"You (?P<how>clean|heat|cool|sliced|turn on) the (?P<thing>{_NAME})\b")
 _CARRIES = re.compile(r"You are carrying: (?P<listed>[^.]*)\.")
-_STATES = {"clean": "clean", "heat": "hot", "cool": "cool"}
+_STATES = {"clean": "clean", "heat": "hot", "cool": "cool", "sliced": "sliced", "turn on": "used"}
 
 
 @dataclass
@@ -54,23 +51,16 @@ class Household:
     def see(self, observation: str) -> None:
         """Update the map with one observation."""
         if opens := _OPENS.match(observation):
-            self.shut.setdefault(opens["place"], True)
-            self.opened[opens["place"]] = True
-        elif closes := _CLOSES.match(observation):
-            self.shut.setdefault(closes["place"], False)
-            self.opened[closes["place"]] = False
+            self.opened[opens["place"]] = opens["how"] == "open"
+            self.shut.setdefault(opens["place"], self.opened[opens["place"]])
         elif takes := _TAKES.match(observation):
             if takes["thing"] not in self.moved:
                 self.lay[takes["thing"]] = takes["place"]
             self.moved[takes["thing"]] = ""
         elif puts := _PUTS.match(observation):
             self.moved[puts["thing"]] = puts["place"]
-        elif treats := _TREATS.match(observation):
-            self._becomes(treats["thing"], _STATES[treats["how"]])
-        elif slices := _SLICES.match(observation):
-            self._becomes(slices["thing"], "sliced")
-        elif uses := _USES.match(observation):
-            self._becomes(uses["thing"], "used")
+        elif changes := _CHANGES.match(observation):
+            self._becomes(changes["thing"], _STATES[changes["how"]])
         elif carries := _CARRIES.match(observation):
             self.moved |= dict.fromkeys(_names(carries["listed"]), "")
         self._describe(observation)

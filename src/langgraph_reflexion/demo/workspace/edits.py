@@ -57,26 +57,18 @@ _GROUP = re.compile(r"(?:\b(?:and|or)|&&|\|\|)\s+(?=\()")
 _SKIPPED = re.compile(r"\s*(?:#|//|/\*|\*|import\b|from\b|use\b|pub mod\b|mod\b|@|\"\"\"|[\])}]+[,;]?\s*$)")
 
 
-@dataclass(frozen=True)
-class Edit:
-    """A changed line, and the kind of the change."""
-
-    line: str
-    sort: str
-
-
-def edits(line: str, no: str = "not ") -> list[Edit]:
-    """Return the edits of a line without its indentation, each once; `no` is the language's negation."""
+def edits(line: str, no: str = "not ") -> dict[str, str]:
+    """Return the edits of a line without its indentation, each with its sort; `no` is the language's negation."""
     if _SKIPPED.match(line) or not line.strip():
-        return []
-    found: dict[str, Edit] = {}
-    for edit in _all(line, no):
-        if edit.line != line:
-            found.setdefault(edit.line, edit)
-    return list(found.values())
+        return {}
+    found: dict[str, str] = {}
+    for edited, sort in _all(line, no):
+        if edited != line:
+            found.setdefault(edited, sort)
+    return found
 
 
-def _all(line: str, no: str) -> Iterator[Edit]:
+def _all(line: str, no: str) -> Iterator[tuple[str, str]]:
     strings = [match.span() for match in _STRING.finditer(line)]
 
     def code(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
@@ -89,27 +81,27 @@ def _all(line: str, no: str) -> Iterator[Edit]:
 
     for match in code(_SPACED):
         for other, sort in _OPERATORS.get(match[0], ()):
-            yield Edit(put(match, other), sort)
+            yield put(match, other), sort
     for match in code(_NEGATION):
-        yield Edit(put(match, ""), "negate")
+        yield put(match, ""), "negate"
     for match in code(_GROUP):
-        yield Edit(put(match, match[0] + no), "logic")
+        yield put(match, match[0] + no), "logic"
     for match in code(_CONDITION):
         if not line[match.end() :].startswith(no):
-            yield Edit(put(match, match[0] + no), "negate")
+            yield put(match, match[0] + no), "negate"
     for match in code(_NUMBER):
-        yield Edit(put(match, str(int(match[0]) + 1)), "constant")
+        yield put(match, str(int(match[0]) + 1)), "constant"
         if int(match[0]):
-            yield Edit(put(match, str(int(match[0]) - 1)), "constant")
+            yield put(match, str(int(match[0]) - 1)), "constant"
     for match in code(_WORD):
         if match[0] in _WORDS:
-            yield Edit(put(match, _WORDS[match[0]]), "word")
+            yield put(match, _WORDS[match[0]]), "word"
     for match in code(_OPERANDS):
-        yield Edit(put(match, f"{match[3]} {match[2]} {match[1]}"), "swap")
+        yield put(match, f"{match[3]} {match[2]} {match[1]}"), "swap"
     for match in code(_CALL):
         parts = _split(match[1])
         if len(parts) == 2 and " for " not in match[1]:
-            yield Edit(put(match, f"{parts[1]}, {parts[0]}", 1), "swap")
+            yield put(match, f"{parts[1]}, {parts[0]}", 1), "swap"
 
 
 def _split(arguments: str) -> list[str]:
@@ -175,9 +167,9 @@ def candidates(files: Files, outcome: Outcome, in_vain: Collection[Try] = ()) ->
             pointed = any(_same(path, definition.path) and line == number for path, line in outcome.places)
             vain = {" ".join(t.line.split()) for t in in_vain if (t.path, t.number) == (definition.path, number)}
             found = sorted(
-                (-_USUAL.get(edit.sort, 1.0), order, edit.line)
-                for order, edit in enumerate(edits(text, no))
-                if " ".join(edit.line.split()) not in vain
+                (-_USUAL.get(sort, 1.0), order, edited)
+                for order, (edited, sort) in enumerate(edits(text, no).items())
+                if " ".join(edited.split()) not in vain
             )
             if found:
                 weight = score * (_POINTED_AT if pointed else 1.0) * -found[0][0] * _TRUST ** len(vain)
