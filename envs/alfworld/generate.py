@@ -19,13 +19,11 @@ from langgraph_reflexion.envs.alfworld.engine import Game, Kind
 from langgraph_reflexion.envs.alfworld.game_builder import LAMP, Target, build_game, suits
 from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, place_item, rooms
 
-SPLITS: dict[str, dict[Kind, int]] = {
-    "generated-134": {"clean": 31, "pick": 24, "heat": 23, "cool": 21, "look": 18, "two": 17},
-}
-"""Number of tasks of each type by split; the numbers are those of ALFWorld's `valid_unseen`."""
+COUNTS: dict[Kind, int] = {"clean": 31, "pick": 24, "heat": 23, "cool": 21, "look": 18, "two": 17}
+"""Number of tasks of each type in `generated-134`; the numbers are those of ALFWorld's `valid_unseen`."""
 
 SHARED_SPLITS = ("shared-rooms-train", "shared-rooms-test")
-"""The splits; each has half of the tasks of each room."""
+"""The splits of shared rooms; each has half of the tasks of each room."""
 
 ROOMS = ("kitchen", "bedroom", "livingroom", "kitchen", "bathroom", "bedroom", "kitchen", "livingroom")
 """The types of a seed's rooms."""
@@ -33,9 +31,7 @@ ROOMS = ("kitchen", "bedroom", "livingroom", "kitchen", "bathroom", "bedroom", "
 TASKS = 6
 """Number of tasks of each split in a room."""
 
-GENERATED = {split: sum(kinds.values()) for split, kinds in SPLITS.items()} | dict.fromkeys(
-    SHARED_SPLITS, TASKS * len(ROOMS)
-)
+GENERATED = {"generated-134": sum(COUNTS.values())} | dict.fromkeys(SHARED_SPLITS, TASKS * len(ROOMS))
 """Number of games by split."""
 
 
@@ -44,7 +40,7 @@ def generated_game(split: str, seed: int, index: int) -> Game:
     """Return a game of a split. The types are interleaved in about its proportions; shared rooms take turns."""
     if split in SHARED_SPLITS:
         return shared_game(split, seed, index)
-    return generate(_order(split)[index], seed=seed, index=index, split=split)
+    return generate(_order()[index], seed=seed, index=index, split=split)
 
 
 def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> Game:
@@ -59,11 +55,11 @@ def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> 
 
 
 @cache
-def _order(split: str) -> tuple[Kind, ...]:
-    """Return the types of a split's games, apportioned one by one by Sainte-Laguë's rule."""
-    wanted, got, order = SPLITS[split], Counter[Kind](), list[Kind]()
-    while len(order) < sum(wanted.values()):
-        order.append(max(wanted, key=lambda kind: wanted[kind] / (2 * got[kind] + 1)))
+def _order() -> tuple[Kind, ...]:
+    """Return the types of the games of `generated-134`, apportioned one by one by Sainte-Laguë's rule."""
+    got, order = Counter[Kind](), list[Kind]()
+    while len(order) < sum(COUNTS.values()):
+        order.append(max(COUNTS, key=lambda kind: COUNTS[kind] / (2 * got[kind] + 1)))
         got[order[-1]] += 1
     return tuple(order)
 

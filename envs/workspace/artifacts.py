@@ -10,25 +10,20 @@ task-ID/
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from langgraph_reflexion.envs.base import FinishedTrial, Review
 from langgraph_reflexion.envs.workspace.verification import Verification
-
-_FORM = TypeAdapter(Verification)
-_NOTHING_FAILED: dict[str, list[str]] = {"test_failures": [], "linter_errors": []}
 
 
 @dataclass(frozen=True)
 class TrialFiles:
     """Stores verifications as they happen, and collects the files of each trial.
 
-    A trial is reviewed after its end, perhaps by another process, so its verification is kept in the store.
+    A trial is reviewed after its end, perhaps by another process, so what verification said is kept in the store.
     """
 
     folder: Path
@@ -38,41 +33,45 @@ class TrialFiles:
 
     def keep(self, tree: str, verification: Verification) -> None:
         """Store the verification of a tree."""
-        self._write(f"{tree}.json", asdict(verification))
+        kept = {"error": verification.error, "context": verification.context, "transcript": verification.transcript}
+        self._write(f"{tree}.json", kept | {"reverted": len(verification.reverted)})
 
     def review(self, trial: FinishedTrial, patch: str, changed: int) -> Review:
         """Return the files and measures of a trial whose patch changes N files."""
         number, base = trial["number"], f"task-{self.task}"
-        kept = self._read(f"{(trial['snapshot'] or {})['tree']}.json")
-        verification = None if kept is None else _FORM.validate_python(kept)
+        kept = self._read(f"{(trial['snapshot'] or {})['tree']}.json") or {
+            "error": f"not verified: {trial['stop_reason']}",
+            "context": {"test_failures": [], "linter_errors": []},
+            "transcript": "The trial was not verified.\n",
+            "reverted": 0,
+        }
         before = self._read(f"trial-{number}.json")
         row = {
             "trial": number,
-            "error": verification.error if verification else f"not verified: {trial['stop_reason']}",
+            "error": kept["error"],
             "reflection": trial["reflection"],
             "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
-            "verification_context": verification.context if verification else _NOTHING_FAILED,
+            "verification_context": kept["context"],
         }
         if before and before["reflection"] == row["reflection"]:
             # Another review changes nothing.
             row["timestamp"] = before["timestamp"]
         self._write(f"trial-{number}.json", row)
         rows = filter(None, (self._read(f"trial-{n}.json") for n in range(1, number + 1)))
-        whole = verification.transcript if verification else "The trial was not verified.\n"
         files = {
             f"{base}/reflections.jsonl": "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in rows),
             f"{base}/attempts/trial-{number}.patch": patch,
-            f"{base}/verification/trial-{number}.txt": whole,
+            f"{base}/verification/trial-{number}.txt": kept["transcript"],
         }
         if trial["verdict"]:
             files[f"{base}/final-output/result.patch"] = patch
-            files[f"{base}/final-output/verification.txt"] = whole
+            files[f"{base}/final-output/verification.txt"] = kept["transcript"]
         lines = patch.split("\n")
         measures = {
             "files_changed": float(changed),
             "lines_added": float(sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)),
             "lines_removed": float(sum(line.startswith("-") and not line.startswith("--- ") for line in lines)),
-            "protected_changed": float(len(verification.reverted)) if verification else 0.0,
+            "protected_changed": float(kept["reverted"]),
         }
         return Review(measures=measures, files=files)
 
