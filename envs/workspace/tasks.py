@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ConfigurationError, did_you_mean, explain
+from langgraph_reflexion.errors import ConfigurationError, explain
 
 
 def _text(given: str) -> str:
@@ -47,10 +47,6 @@ class _Table(BaseModel):
     memory: Annotated[int, Field(ge=1, le=10**6)] = 4096
     """The memory limit of a command, in megabytes."""
     env: dict[str, str] = {}
-
-
-KNOWN = tuple(_Table.model_fields)
-"""The keys of a task in a task file."""
 
 
 def read_tasks(file: Path) -> list[Task]:
@@ -93,10 +89,7 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     try:
         table = _Table.model_validate(given)
     except ValidationError as error:
-        if unknown := [key for key in given if key not in KNOWN]:
-            known = f"{', '.join(KNOWN)}{did_you_mean(unknown[0], KNOWN)}"
-            raise ConfigurationError(f"{where}: unknown key {unknown[0]!r}: a task has {known}") from None
-        raise ConfigurationError(f"{where}: {explain(error, 'key')}") from None
+        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
     path = Path(os.path.normpath(base / Path(table.path).expanduser())).resolve()
     show = [os.path.normpath(base / Path(shown).expanduser()) for shown in table.show]
     if not path.is_dir():

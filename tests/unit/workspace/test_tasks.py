@@ -36,7 +36,7 @@ def test_several_tasks_each_have_an_id(tmp_path):
         (GOOD.replace("repo", "none"), "no folder"),
         (GOOD.replace('["make check"]', "[]"), "verify"),
         (GOOD.replace('"Mend it."', '" "'), "instruction"),
-        (GOOD.replace("verify", "verfy"), r"unknown key 'verfy': a task has id, path.*\(did you mean verify\?\)$"),
+        (GOOD.replace("verify", "verfy"), r"unknown key 'verfy' \(did you mean verify\?\)$"),
         (GOOD + 'id = "../x"', "the key id must match"),
         ("task = [3]", "a task is a table, not 3"),
         (GOOD + 'show = ["none"]', "there is no .*none"),
