@@ -13,7 +13,7 @@ from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.models.calls import CallId, Reply
-from langgraph_reflexion.models.replies import call_id_of, from_json, to_json
+from langgraph_reflexion.models.replies import call_id_of, to_json
 from langgraph_reflexion.prompts import Example
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
@@ -81,7 +81,7 @@ class ToolActor(Actor):
     def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
         if reply is None:
             return self._rebuilt(step)
-        message = from_json(reply)
+        message = AIMessage(**reply)
         calls, chosen = [*message.tool_calls, *message.invalid_tool_calls], self.decide(message)["action"]
         sound = bool(chosen and chosen["name"] and message.tool_calls) and not message.invalid_tool_calls
         if not sound and isinstance(message.content, str) and not any(message.additional_kwargs.values()):

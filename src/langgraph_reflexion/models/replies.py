@@ -52,7 +52,7 @@ def invalid_call(error: Exception) -> AIMessage | None:
 
 
 def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
-    """Return a model's message as JSON, with what its provider may want back.
+    """Return a model's message as JSON, the fields of an `AIMessage`, with what its provider may want back.
 
     Usage, log probabilities and the like stay behind: of the response's metadata only texts are kept, which name the
     provider and the version of the content. A call without an id gets one by the step's number.
@@ -64,11 +64,6 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
         call["id"] = call["id"] or call_id_of(number, index)
     kept = {name: value for name, value in kept.items() if value or name == "content"}
     return cast(dict[str, Any], plain(kept))
-
-
-def from_json(kept: dict[str, Any]) -> AIMessage:
-    """Return the message that `to_json` has kept."""
-    return AIMessage(**kept)
 
 
 def with_content(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -1,13 +1,12 @@
 """The Reflexion agent as an Inspect agent, and its progress in the conversation, for the viewer."""
 
-import hashlib
 import weakref
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, cast
 
 from inspect_ai.agent import Agent, AgentState, agent
-from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall
 from inspect_ai.util import span, store_as
@@ -17,6 +16,7 @@ from langgraph.types import Overwrite
 
 from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, LimitReached
 from langgraph_reflexion.adapters.inspect.scorer import Row, SampleStore, answer_of
+from langgraph_reflexion.agents.world import task_name
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs import load_environment
@@ -45,45 +45,34 @@ class ConversationRun(TaskRun):
         self.result = ""
 
     def _watch(self, node: str, written: dict[str, Any]) -> None:
+        said = self._state.messages
         match node, written:
             case "reset", {"episode": Mapping() as episode}:
-                self._opened(written.get("trial", self._trial), episode["observation"])
+                self._trial = written.get("trial", self._trial)
+                said.append(ChatMessageUser(content=f"Trial {self._trial}\n\n{episode['observation']}"))
             case "observe", {"trajectory": Overwrite(value=steps) | list(steps)}:
-                for step in steps:
-                    self._step(step)
+                said.extend(message for step in steps for message in self._messages(step))
             case "evaluate", {"trials": [*_, record]}:
                 self.result = as_text(written.get("result"))
-                self._judged(record, written.get("evaluation"))
+                said.append(ChatMessageUser(content=_verdict(record, written.get("evaluation"))))
             case "reflect", {"reflections": [*_, reflection]}:
-                self._reflected(reflection["text"])
+                said.append(ChatMessageAssistant(content=f"Reflection: {reflection['text']}"))
 
-    def _opened(self, trial: int, observation: str) -> None:
-        self._trial = trial
-        self._state.messages.append(ChatMessageUser(content=f"Trial {trial}\n\n{observation}"))
-
-    def _step(self, step: Step) -> None:
-        action = step["action"]
+    def _messages(self, step: Step) -> list[ChatMessage]:
+        action, seen = step["action"], step["observation"]
         if action is None or not action["name"]:
-            said = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
-            self._state.messages.append(ChatMessageAssistant(content=said))
-            self._state.messages.append(ChatMessageUser(content=step["observation"]))
-            return
-        call = ToolCall(
-            id=f"trial-{self._trial}-step-{step['number']}", function=action["name"], arguments=action["args"]
-        )
-        self._state.messages.append(ChatMessageAssistant(content=step["thought"], tool_calls=[call]))
-        self._state.messages.append(
-            ChatMessageTool(content=step["observation"], tool_call_id=call.id, function=call.function)
-        )
+            text = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
+            return [ChatMessageAssistant(content=text), ChatMessageUser(content=seen)]
+        number = f"trial-{self._trial}-step-{step['number']}"
+        call = ToolCall(id=number, function=action["name"], arguments=action["args"])
+        result = ChatMessageTool(content=seen, tool_call_id=number, function=call.function)
+        return [ChatMessageAssistant(content=step["thought"], tool_calls=[call]), result]
 
-    def _judged(self, record: Mapping[str, Any], evaluation: Mapping[str, Any] | None) -> None:
-        verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
-        said = f"Trial {record['trial']}: {verdict} ({record['stop_reason']})."
-        feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
-        self._state.messages.append(ChatMessageUser(content=f"{said}\n{feedback}".strip()))
 
-    def _reflected(self, text: str) -> None:
-        self._state.messages.append(ChatMessageAssistant(content=f"Reflection: {text}"))
+def _verdict(record: Mapping[str, Any], evaluation: Mapping[str, Any] | None) -> str:
+    verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
+    feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
+    return f"Trial {record['trial']}: {verdict} ({record['stop_reason']}).\n{feedback}".strip()
 
 
 REFLECTOR = "reflector"
@@ -232,8 +221,7 @@ class _Reflexion:
         asked = [message for message in state.messages if isinstance(message, ChatMessageUser)]
         if not asked:
             raise ConfigurationError("the conversation has no user message, which is the task")
-        text = asked[-1].text
-        return Task(id=hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest(), instruction=text)
+        return Task(id=task_name(asked[-1].text), instruction=asked[-1].text)
 
 
 def _row(finished: Finished, run: ConversationRun) -> Row:
