@@ -202,7 +202,7 @@ class Run:
         """
         found: list[TrialRow] = []
         if keys := [key_of(row) for row in self.tasks.get(task, ())]:
-            with _reading(self.folder), (self.folder / TRIALS).open("rb") as file:
+            with _reading(self.folder, TRIALS), (self.folder / TRIALS).open("rb") as file:
                 for key in keys:
                     file.seek(self.places[key])
                     found.append(json.loads(file.readline()))
@@ -236,33 +236,17 @@ def expect_prompts(folder: Path, files: Mapping[str, str]) -> None:
             )
 
 
-def json_error(error: Exception) -> str:
-    """Describe why a JSON file could not be read, in words that follow its name."""
-    match error:
-        case json.JSONDecodeError():
-            return f"is not JSON: {error}"
-        case OSError():
-            return f"cannot be read: {error.strerror}"
-        case KeyError():
-            return f"lacks {error.args[0]}"
-    return f"is wrong: {error}"
-
-
 def read_info(folder: Path | str) -> dict[str, Any]:
-    """Return a folder's `run.json`.
+    """Return the `run.json` of a run that can be resumed.
 
     Raises:
-        ConfigurationError: it holds no run that can be resumed.
+        ConfigurationError: there is no such run.
     """
-    _check_folder(Path(folder))
-    try:
-        info: dict[str, Any] = json.loads((Path(folder) / RUN).read_text(encoding="utf-8"))
-        imported = "imported" in info["settings"]
-        info["settings"]["environment"], [*info["tasks"]], float(info.get("seconds", 0)), imported or info["run_id"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{folder} holds no run that can be resumed: {RUN} {json_error(error)}") from error
-    if imported:
+    info = _info(folder := Path(folder))
+    if "imported" in info["settings"]:
         raise ConfigurationError(f"{folder} holds an imported log, which cannot be resumed")
+    with _reading(folder):
+        _expect(["run_id"], info, RUN)
     return info
 
 
@@ -272,15 +256,23 @@ def read_run(folder: Path | str) -> Run:
     Raises:
         ConfigurationError: it holds no run, or one that is incomplete.
     """
-    folder = Path(folder)
-    _check_folder(folder)
-    with _reading(folder):
-        info = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        _expect(("settings", "tasks"), info, RUN)
-        _expect(SETTINGS, info["settings"], RUN)
+    info = _info(folder := Path(folder))
+    with _reading(folder, TRIALS):
         if "seconds" in info and not (folder / TRIALS).exists():
             raise ValueError(f"there is no {TRIALS}")
         return Run(folder, info, *_trials(folder, info["tasks"]))
+
+
+def _info(folder: Path) -> dict[str, Any]:
+    if not holds_run(folder):
+        why = "it is a file" if folder.is_file() else f"there is no {RUN}"
+        raise ConfigurationError(f"{folder} holds no run: {why}")
+    with _reading(folder):
+        info: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        _expect(("settings", "tasks"), info, RUN)
+        _expect(SETTINGS, info["settings"], RUN)
+        dict.fromkeys(info["tasks"]), float(info.get("seconds", 0))
+    return info
 
 
 def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
@@ -312,10 +304,10 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
     places: dict[Key, int] = {}
     place = 0
     for line in complete_lines(folder / TRIALS):
-        row = brief(json.loads(line))
+        row = json.loads(line)
         # Reports need neither measures nor the usage by node.
         _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
-        rows[key_of(row)], places[key_of(row)] = row, place
+        rows[key_of(row)], places[key_of(row)] = brief(row), place
         place += len(line)
     found: dict[str, list[TrialRow]] = {task: [] for task in tasks}
     for key in sorted(rows, key=itemgetter(1)):
@@ -324,17 +316,12 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[None]:
+def _reading(folder: Path, file: str = RUN) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{folder} holds no run that can be read: {error}") from error
-
-
-def _check_folder(folder: Path) -> None:
-    if not holds_run(folder):
-        why = "it is a file" if folder.is_file() else f"there is no {RUN}"
-        raise ConfigurationError(f"{folder} holds no run: {why}")
+        why = f"{file} is not JSON: {error}" if isinstance(error, json.JSONDecodeError) else error
+        raise ConfigurationError(f"{folder} holds no run that can be read: {why}") from error
 
 
 def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:

@@ -1,7 +1,6 @@
 """The report of one run: success curve, failures, verdicts and costs."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,36 +21,25 @@ from langgraph_reflexion.models.load import DEMO
 
 
 class Metric(NamedTuple):
-    """A row of the table of costs: from a run and N tasks solved in the end. `always` shows zeros, too."""
+    """A row of the table of costs. `always` shows zeros, too."""
 
     label: str
-    compute: Callable[[Run, int], float | None]
     format: str
     always: bool = False
 
 
-def _total(name: str, digits: int = 6) -> Callable[[Run, int], float]:
-    return lambda run, solved: round(sum(row[name] for row in run.trials), digits)  # type: ignore[literal-required]
-
-
-def _per_solved(total: Callable[[Run, int], float]) -> Callable[[Run, int], float | None]:
-    return lambda run, solved: round(total(run, solved) / solved, 6) if solved else None
-
-
 COSTS: dict[str, Metric] = {
-    "llm_calls": Metric("model calls", _total("llm_calls"), ",d", always=True),
-    "cached_calls": Metric("calls out of the cache", _total("cached_calls"), ",d"),
-    "input_tokens": Metric("input tokens", _total("input_tokens"), ",d", always=True),
-    "output_tokens": Metric("output tokens", _total("output_tokens"), ",d", always=True),
-    "cost": Metric("cost", _total("cost"), ",.4f"),
-    "seconds": Metric("seconds in trials", _total("seconds", 3), ",.1f"),
-    "tokens_per_solved": Metric(
-        "tokens per solved task", _per_solved(lambda run, solved: sum(map(tokens, run.trials))), ",.0f"
-    ),
-    "cost_per_solved": Metric("cost per solved task", _per_solved(_total("cost")), ",.4f"),
-    "seconds_per_solved": Metric("seconds per solved task", _per_solved(_total("seconds", 3)), ",.2f"),
-    "faults": Metric("faults", lambda run, solved: sum(bool(row["fault"]) for row in run.trials), ",d", always=True),
-    "failed_by_error": Metric("tasks ended by an error", lambda run, solved: len(run.errors), ",d"),
+    "llm_calls": Metric("model calls", ",d", always=True),
+    "cached_calls": Metric("calls out of the cache", ",d"),
+    "input_tokens": Metric("input tokens", ",d", always=True),
+    "output_tokens": Metric("output tokens", ",d", always=True),
+    "cost": Metric("cost", ",.4f"),
+    "seconds": Metric("seconds in trials", ",.1f"),
+    "tokens_per_solved": Metric("tokens per solved task", ",.0f"),
+    "cost_per_solved": Metric("cost per solved task", ",.4f"),
+    "seconds_per_solved": Metric("seconds per solved task", ",.2f"),
+    "faults": Metric("faults", ",d", always=True),
+    "failed_by_error": Metric("tasks ended by an error", ",d"),
 }
 """Calls, tokens, money and time of a run, by their names in the JSON report. Model calls include those of reflections
 and evaluators; calls out of the cache count for nothing else. Seconds are wall time in trials, several of which run
@@ -129,7 +117,21 @@ def report_run(run: Run) -> RunReport:
         tokens=tokens_by_trial(rows, trials),
         verdicts=confusion([row for each in gradable.values() for row in each]) if judged else None,
         answers=confusion(answers[-1]) if judged and trials else None,
-        costs={name: metric.compute(run, solved[-1] if solved else 0) for name, metric in COSTS.items()},
+        costs=_costs(run, solved[-1] if solved else 0),
         errors=run.errors,
         notes=dict(Counter(note.rpartition(": ")[2] for row in rows for note in row["notes"])),
     )
+
+
+def _costs(run: Run, solved: int) -> dict[str, float | None]:
+    rows = run.trials
+    names = ("llm_calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+    sums: dict[str, float] = {
+        name: round(sum(row[name] for row in rows), 6)  # type: ignore[literal-required]
+        for name in names
+    }
+    sums["seconds"] = round(sum(row["seconds"] for row in rows), 3)
+    totals = {"tokens": sum(map(tokens, rows)), "cost": sums["cost"], "seconds": sums["seconds"]}
+    means = {f"{name}_per_solved": round(each / solved, 6) if solved else None for name, each in totals.items()}
+    faults = sum(bool(row["fault"]) for row in rows)
+    return {**sums, **means, "faults": faults, "failed_by_error": len(run.errors)}

@@ -221,7 +221,7 @@ def test_limits_can_be_raised_and_all_else_stays(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "there is no run.json"), ("{", "not JSON"), ("{}", "lacks settings"), ("[]", "is wrong: list")],
+    [(None, "there is no run.json"), ("{", "not JSON"), ("{}", "lacks settings"), ("[]", "lacks settings")],
 )
 def test_a_folder_without_a_readable_run_is_refused(tmp_path, text, says):
     if text:
