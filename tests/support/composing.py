@@ -32,10 +32,9 @@ def call(name, **args):
 
 
 class Guessing:
-    """The models and the verifier; `tell` hears the name of who is called before each call is answered."""
+    """The models and the verifier, and the agent's tool."""
 
-    def __init__(self, tell=lambda name: None, tool=look_up):
-        self.tell = tell
+    def __init__(self, tool=look_up):
         self.tool = tool
         self.guesses = ScriptedChatModel(replies=self._guess)
         self.reflects = ScriptedChatModel(replies=self._reflect)
@@ -46,31 +45,25 @@ class Guessing:
 
     def graph(self, agent=None, **options):
         """The agent in a Reflexion graph."""
-        return create_reflexion(
-            self.reflects, actor=agent or self.agent(), evaluator=options.pop("evaluator", self.is_three), **options
-        )
+        return create_reflexion(self.reflects, actor=agent or self.agent(), **{"evaluator": self.is_three} | options)
 
     def is_three(self, task, result):
         """The verifier."""
-        self.tell("verify")
         assert TASK in task
         return result == "It is 3."
 
     def _guess(self, messages):
-        self.tell("guess")
         text = "\n".join(message.text for message in messages)
         number = int(text.rpartition("It was not ")[2][:1]) + 1 if LESSON in text else 1
         return AIMessage(f"It is {number}.") if messages[-1].type == "tool" else call("look_up", number=number)
 
     def _reflect(self, messages):
-        self.tell("reflect")
         return f"It was not {messages[-1].text.rpartition('It is ')[2][:1]}."
 
     def caller(self, name, **args):
         """A model that calls a tool of this name for the task, and passes on what it hears then."""
 
         def reply(messages):
-            self.tell("caller")
             if messages[-1].type == "human":
                 return call(name, **args)
             heard = next(message.text for message in reversed(messages) if "It is" in message.text)

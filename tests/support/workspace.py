@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Callable
 
 import pytest
 
@@ -55,9 +54,6 @@ class Played:
 
     def patch(self):
         return self.environment.patch(self.task, self.episode.snapshot())
-
-
-Play = Callable[..., Played]
 
 
 def write_folder(folder):

@@ -1,5 +1,6 @@
 """A Reflexion graph in larger graphs: a node, a subgraph, a tool, middleware, a supervisor, a swarm, a deep agent."""
 
+from typing import TypedDict
 from uuid import UUID
 
 import pytest
@@ -10,7 +11,7 @@ from langchain_core.runnables import RunnableParallel
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 from langgraph_supervisor import create_supervisor
 from langgraph_supervisor.handoff import create_forward_message_tool
@@ -20,36 +21,115 @@ from langsmith.schemas import Example
 
 from langgraph_reflexion import ReflexionMiddleware, load_environment
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support import compositions as ways
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 
 # langgraph-supervisor 0.0.31 stands on `create_react_agent`, which LangGraph has moved.
 pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 
-HEARD = {"as_tool", "supervisor", "deep"}
+MESSAGES = {"messages": [HumanMessage(TASK)]}
+
+
+class Order(TypedDict, total=False):
+    """A state of its own."""
+
+    question: str
+    answer: str
+    trials: int
+
+
+def node(guessing, saver=None):
+    """In a node of a larger graph with another state."""
+    reflexion = guessing.graph().compile()
+
+    def ask(state):
+        return {"question": f"{state['question']} Please."}
+
+    def solve(state):
+        final = reflexion.invoke({"task": state["question"]})
+        return {"answer": final["result"], "trials": final["trial"]}
+
+    return StateGraph(Order).add_sequence([ask, solve]).add_edge(START, "ask").compile(checkpointer=saver)
+
+
+def subgraph(guessing, saver=None):
+    """As a node: what both states have in common goes in and out."""
+    builder = StateGraph(MessagesState).add_node("solve", guessing.graph().compile())
+    return builder.add_edge(START, "solve").compile(checkpointer=saver)
+
+
+def as_tool(guessing, saver=None):
+    """As a tool of an agent."""
+    reflexion = guessing.graph().compile()
+
+    @tool
+    def solve(task: str) -> str:
+        """Solve a task."""
+        return reflexion.invoke({"task": task})["messages"][-1].text
+
+    return create_agent(guessing.caller("solve", task=TASK), [solve], checkpointer=saver)
+
+
+def middleware(guessing, saver=None):
+    """As middleware of the agent itself."""
+    around = ReflexionMiddleware(evaluator=guessing.is_three, model=guessing.reflects)
+    return guessing.agent(middleware=[around], checkpointer=saver)
+
+
+def supervisor(guessing, saver=None):
+    """As a worker under a supervisor."""
+    worker = guessing.graph().compile(name="guesser")
+    return create_supervisor([worker], model=guessing.caller("transfer_to_guesser")).compile(checkpointer=saver)
+
+
+def swarm(guessing, saver=None):
+    """As one of a swarm."""
+    handoff = create_handoff_tool(agent_name="guesser")
+    alice = create_agent(guessing.caller("transfer_to_guesser"), [handoff], name="alice")
+    worker = guessing.graph().compile(name="guesser")
+    return create_swarm([alice, worker], default_active_agent="alice").compile(checkpointer=saver)
+
+
+def deep(guessing, saver=None):
+    """As a sub-agent of a deep agent."""
+    return create_deep_agent(
+        guessing.caller("task", description=TASK, subagent_type="guesser"),
+        subagents=[{"name": "guesser", "description": "Guesses.", "runnable": guessing.graph().compile()}],
+        checkpointer=saver,
+    )
+
+
+WAYS = [node, subgraph, as_tool, middleware, supervisor, swarm, deep]
+HEARD = (as_tool, supervisor, deep)
 """The ways in which the caller passes on what it heard."""
 
 
-@pytest.mark.parametrize("name", ways.WAYS)
-def test_the_answer_comes_back_and_the_trials_stay_inside(name):
+def given_to(way):
+    return {"question": TASK} if way is node else MESSAGES
+
+
+def each_of(*ways):
+    return pytest.mark.parametrize("way", ways, ids=lambda way: way.__name__)
+
+
+@each_of(*WAYS)
+def test_the_answer_comes_back_and_the_trials_stay_inside(way):
     guessing = Guessing()
-    way = ways.WAYS[name](guessing)
     # A limit of the larger graph is meant for its own steps; the middleware runs among them.
-    limit = {} if name == "middleware" else {"recursion_limit": 8}
-    final = way.graph.invoke(way.input, limit)
+    limit = {} if way is middleware else {"recursion_limit": 8}
+    final = way(guessing).invoke(given_to(way), limit)
     guessing.expect_lessons()
-    if name == "node":
+    if way is node:
         assert final == {"question": f"{TASK} Please.", "answer": "It is 3.", "trials": 3}
         return
     assert not {"task", "trial", "status", "reflections"} & set(final)
-    assert final["messages"][-1].text == ("I heard: It is 3." if name in HEARD else "It is 3.")
+    assert final["messages"][-1].text == ("I heard: It is 3." if way in HEARD else "It is 3.")
     told = [each for each in final["messages"] if "reflexion" in each.response_metadata]
-    assert [each.response_metadata["reflexion"] for each in told] == ([] if name in ("as_tool", "deep") else [SOLVED])
-    assert name not in ("supervisor", "swarm") or told[0].name == "guesser"
+    assert [each.response_metadata["reflexion"] for each in told] == ([] if way in (as_tool, deep) else [SOLVED])
+    assert way not in (supervisor, swarm) or told[0].name == "guesser"
 
 
-@pytest.mark.parametrize("name", ways.WAYS)
-async def test_an_interrupt_comes_out_and_its_answer_goes_in(name):
+@each_of(*WAYS)
+async def test_an_interrupt_comes_out_and_its_answer_goes_in(way):
     answers = []
 
     @tool
@@ -59,38 +139,36 @@ async def test_an_interrupt_comes_out_and_its_answer_goes_in(name):
         return answers[-1]
 
     guessing = Guessing(tool=look_up)
-    way = ways.WAYS[name](guessing, InMemorySaver())
-    given = way.input
+    graph, given = way(guessing, InMemorySaver()), given_to(way)
     for number in (1, 2, 3):
-        paused = await way.graph.ainvoke(given, THREAD)
+        paused = await graph.ainvoke(given, THREAD)
         assert [question.value for question in paused["__interrupt__"]] == [f"What is {number}?"]
         given = Command(resume=f"{number}, said the person.")
-    final = await way.graph.ainvoke(given, THREAD)
+    final = await graph.ainvoke(given, THREAD)
     assert "__interrupt__" not in final
     assert answers == ["1, said the person.", "2, said the person.", "3, said the person."]
     guessing.expect_lessons()
 
 
-@pytest.mark.parametrize("name", ["subgraph", "middleware"])
-def test_a_person_can_be_the_evaluator(name):
+@each_of(subgraph, middleware)
+def test_a_person_can_be_the_evaluator(way):
     guessing = Guessing()
     guessing.is_three = lambda task, result: interrupt(f"Is it right? {result}")
-    way = ways.WAYS[name](guessing, InMemorySaver())
-    given = way.input
+    graph, given = way(guessing, InMemorySaver()), MESSAGES
     for number, right in ((1, False), (2, False), (3, True)):
-        paused = way.graph.invoke(given, THREAD)
+        paused = graph.invoke(given, THREAD)
         assert paused["__interrupt__"][0].value == f"Is it right? It is {number}."
         given = Command(resume=right)
-    assert way.graph.invoke(given, THREAD)["messages"][-1].text.endswith("It is 3.")
+    assert graph.invoke(given, THREAD)["messages"][-1].text.endswith("It is 3.")
     guessing.expect_lessons()
 
 
-@pytest.mark.parametrize("name", ["subgraph", "middleware", "swarm"])
-def test_each_human_message_is_a_new_task(name):
+@each_of(subgraph, middleware, swarm)
+def test_each_human_message_is_a_new_task(way):
     guessing = Guessing()
-    way = ways.WAYS[name](guessing, InMemorySaver())
-    way.graph.invoke(way.input, THREAD)
-    final = way.graph.invoke({"messages": [{"role": "user", "content": TASK}]}, THREAD)
+    graph = way(guessing, InMemorySaver())
+    graph.invoke(MESSAGES, THREAD)
+    final = graph.invoke({"messages": [{"role": "user", "content": TASK}]}, THREAD)
     assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
     assert len(guessing.guesses.prompts) == 12
 
@@ -106,7 +184,7 @@ async def test_a_wrapped_agent_hands_on_in_a_swarm_in_the_middle_of_a_trial():
     worker = reflexion.compile(name="guesser")
     bob = create_agent(ScriptedChatModel(replies=["Bob here."]), [], name="bob")
     swarm = create_swarm([worker, bob], default_active_agent="guesser").compile()
-    final = await swarm.ainvoke(ways.MESSAGES)
+    final = await swarm.ainvoke(MESSAGES)
     assert (final["active_agent"], reflexion.pool._live) == ("bob", [])
     assert len(guessing.reflects.prompts) == 1, "the first trial failed, the second one handed on"
     # What was a note of the agent's to itself is not said to the others.
@@ -121,7 +199,7 @@ def test_a_sub_agent_of_a_deep_agent_has_the_middleware():
     sub = {"name": "guesser", "description": "Guesses.", "system_prompt": "You guess."}
     sub |= {"model": guessing.guesses, "tools": [guessing.tool], "middleware": [around]}
     agent = create_deep_agent(guessing.caller("task", description=TASK, subagent_type="guesser"), subagents=[sub])
-    assert agent.invoke(ways.MESSAGES)["messages"][-1].text.endswith("It is 3.")
+    assert agent.invoke(MESSAGES)["messages"][-1].text.endswith("It is 3.")
     guessing.expect_lessons()
 
 
@@ -137,11 +215,11 @@ def test_an_agent_plays_a_household_game_with_an_episodes_tools():
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_many_tasks_are_sent_onto_one_node_at_once(how):
-    builder = StateGraph(ways.Talk).add_node("solve", Guessing().graph().compile())
-    builder.add_conditional_edges(START, lambda state: [Send("solve", ways.MESSAGES)] * 20)
+    builder = StateGraph(MessagesState).add_node("solve", Guessing().graph().compile())
+    builder.add_conditional_edges(START, lambda state: [Send("solve", MESSAGES)] * 8)
     graph = builder.compile()
     final = graph.invoke({"messages": []}) if how == "invoke" else await graph.ainvoke({"messages": []})
-    assert [message.text for message in final["messages"] if message.type == "ai"] == ["It is 3."] * 20
+    assert [message.text for message in final["messages"] if message.type == "ai"] == ["It is 3."] * 8
 
 
 async def test_it_runs_in_an_entrypoint_and_in_parallel():
@@ -170,7 +248,7 @@ def test_a_supervisor_forwards_the_answer_by_the_workers_name():
         tools=[create_forward_message_tool("supervisor")],
         output_mode="full_history",
     )
-    messages = builder.compile().invoke(ways.MESSAGES)["messages"]
+    messages = builder.compile().invoke(MESSAGES)["messages"]
     assert (messages[-1].name, messages[-1].text) == ("supervisor", "It is 3.")
     assert [message.text for message in messages].count(TASK) == 1
 
