@@ -83,7 +83,6 @@ def test_run_is_recorded_and_reported_without_the_key(home, server):
     [
         ([], "help"),
         (["report", "no\x1b[2J\x9bwhere"], "no\u241b[2J\\u009bwhere"),
-        (["resume", "toys"], "run.json"),
         (["play", ENV, "--task", "g9"], "'g9'"),
         (["run"], "hotpotqa"),
         (["run", "alfwrld"], "did you mean alfworld?"),
@@ -101,12 +100,10 @@ def test_run_is_recorded_and_reported_without_the_key(home, server):
         (["run", ENV], "certificates"),
         (["run", "hotpotqa", "--path"], "'path' of the environment 'hotpotqa' needs a value"),
         (["run", "hotpotqa", "--split", "path"], "needs path="),
-        (["run", "workspace", "--task", "nope.toml"], "nope.toml cannot be read: No such file"),
         (["play", "alfworld", "--limit", "3"], "no option 'limit': it takes"),
         (["resume", "toys", "--stratgy", "retry"], "--strategy cannot change when a run is resumed"),
         (["resume", "toys", "--colour", "red"], "No such option: --colour\n"),
         (["run", ENV, "--budget", "task.token=3"], "did you mean tokens?"),
-        (["run", ENV, "--budget", "run.cost=1"], "price"),
         (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
     ],
 )
