@@ -68,8 +68,8 @@ def record(trial, score, stop_reason):
 async def test_only_a_trial_that_was_stopped_has_a_last_word_in_clean_text(ended):
     given = state(episode={ended: True} if ended else {})
     update = await node(environment=Finalizing())(given, {})
-    words = [step["observation"] for step in update.get("trajectory", [])]
-    assert words == ([] if ended else ["All is ? counted."])
+    words = [(step["number"], step["observation"]) for step in update.get("trajectory", [])]
+    assert words == ([] if ended else [(2, "All is ? counted.")])
     assert update.get("episode", given["episode"])["reward"] == 0.25
     assert update["evaluation"]["feedback"] == "Not ? yet."
 
@@ -80,6 +80,7 @@ async def test_only_a_trial_that_was_stopped_has_a_last_word_in_clean_text(ended
         (1, 0.0, {}, "running"),
         (3, 0.0, {}, "failed"),
         (3, 1.0, {"task": Budget(llm_calls=1)}, "solved"),
+        (1, 1.5, {}, "solved"),
         (3, 0.0, {"task": Budget(llm_calls=1)}, "failed"),
         (1, 0.0, {"task": Budget(llm_calls=2)}, "budget"),  # the evaluation counts
         (1, 0.0, {"task": Budget(llm_calls=3)}, "running"),
@@ -90,6 +91,12 @@ async def test_a_status_follows_from_the_verdict_the_trials_and_the_budgets(tria
     update = await node(score, **budgets)(state(trial), {})
     assert update["status"] == status
     assert bool(update["notes"]) == (status == "budget")
+
+
+@pytest.mark.parametrize(("reward", "success"), [(None, None), (0.5, False), (1.0, True), (1.5, True)])
+async def test_the_truth_is_whether_the_reward_reaches_the_threshold(reward, success):
+    given = state(episode={"reward": reward, "terminated": True})
+    assert (await node()(given, {}))["trials"][0]["success"] is success
 
 
 async def test_a_trial_cut_short_by_its_budget_has_no_verdict_and_one_note():
