@@ -1,12 +1,6 @@
-"""MCP servers as tools: processes and sessions, and what becomes of them."""
-
 import json
 import os
-import socket
-import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +18,7 @@ from langgraph_reflexion import (
     mcp_tools,
 )
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.processes import free_port, serving
 
 pytestmark = pytest.mark.extra("mcp")
 
@@ -63,26 +58,6 @@ def started(tmp_path, monkeypatch):
     log = tmp_path / "started"
     monkeypatch.setenv("LOG_OF_SERVERS", str(log))
     return {**LOCAL, "env": {"STARTED": "${LOG_OF_SERVERS}"}}, lambda: [*map(int, log.read_text().split())]
-
-
-@contextmanager
-def serving():
-    """Serve over HTTP, and yield the address."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        address = found.getsockname()
-    process = subprocess.Popen([sys.executable, SERVER, str(address[1])], stderr=subprocess.DEVNULL)
-    try:
-        while True:
-            with socket.socket() as connection:
-                if connection.connect_ex(address) == 0:
-                    break
-            assert process.poll() is None
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{address[1]}/mcp"
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_each_trial_has_a_process_of_its_own_which_ends_with_it(started):
@@ -170,9 +145,10 @@ def test_a_server_that_does_not_start_is_a_fault(server, why):
     assert why in final["fault"]
 
 
-def test_a_server_over_http_which_is_a_fault_when_it_dies():
-    with serving() as url:
-        notes = {"n": {"url": url}}
+def test_a_server_over_http_which_is_a_fault_when_it_dies(tmp_path):
+    port = free_port()
+    with serving([sys.executable, SERVER, str(port)], port, tmp_path / "log") as address:
+        notes = {"n": {"url": f"{address}/mcp"}}
         final = played(environment(notes), ["write[a]", "count[]", "finish[yes]"])
         assert observations(final) == ["1 lines", '{\n  "lines": 1\n}', "The task is solved."]
         final = played(environment(notes), ["write[a]", "die[0]"])

@@ -1,5 +1,3 @@
-"""The wheel contains the package and nothing else, and works without the repository."""
-
 import json
 import os
 import shlex
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 from langgraph_sdk import get_sync_client
 
-from tests.support.dev_server import serve
+from tests.support.processes import langgraph_dev
 from tests.support.tools import need
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +100,7 @@ def test_project_of_init_does_what_it_says(python, tmp_path):
     environment["LANGSMITH_TRACING"] = "false"
     given = {"messages": [{"role": "user", "content": "Describe autumn in exactly 3 words."}]}
     with (
-        serve(project / "langgraph.json", project / "log", environment, python=python) as address,
+        langgraph_dev(project / "langgraph.json", project / "log", environment, python=python) as address,
         get_sync_client(url=address) as client,
     ):
         final = client.runs.wait(None, "agent", input=given)

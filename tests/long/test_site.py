@@ -1,5 +1,3 @@
-"""The site: built strictly, complete, and without external requests."""
-
 import functools
 import http.server
 import re

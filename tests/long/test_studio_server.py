@@ -18,7 +18,7 @@ from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.model_server import ModelServer
 from tests.support.composing import THREAD
-from tests.support.dev_server import serve
+from tests.support.processes import langgraph_dev
 from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def address(log, tmp_path_factory):
     empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
     environment = {**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY}
     # The server keeps its threads beside its log.
-    with serve(ROOT / "langgraph.json", log, environment, "--n-jobs-per-worker", "8") as address:
+    with langgraph_dev(ROOT / "langgraph.json", log, environment, "--n-jobs-per-worker", "8") as address:
         yield address
 
 

@@ -1,5 +1,3 @@
-"""mypy, run on a user's script: what it finds in calls of `create_reflexion`."""
-
 import subprocess
 import sys
 from pathlib import Path

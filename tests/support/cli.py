@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.cli import main
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from tests.support.processes import until
 
 KEY = "sk-very-secret-0123456789"
 
@@ -139,6 +140,4 @@ def one_line(err):
 
 def wait_for_rows(folder, rows):
     trials = folder / "trials.jsonl"
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline and not (trials.exists() and len(trials.read_bytes().splitlines()) >= rows):
-        time.sleep(0.02)
+    until(lambda: trials.exists() and len(trials.read_bytes().splitlines()) >= rows, 240)

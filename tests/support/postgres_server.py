@@ -2,12 +2,13 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
+
+from tests.support.processes import free_port
 
 
 def binaries():
@@ -33,9 +34,7 @@ def postgres_server(password=None):
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres")
         prefix = ["runuser", "-u", "postgres", "--"]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     data = str(folder / "data")
 
     def run(*command):

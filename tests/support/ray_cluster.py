@@ -3,13 +3,14 @@
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.support.processes import free_port
 
 
 @contextmanager
@@ -18,9 +19,7 @@ def ray_cluster(workers, environment=None):
 
     `RAY_TMPDIR` among them is the folder of all of its files.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     # Newer versions only let in who knows the cluster's token.
     address, found = f"127.0.0.1:{port}", {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(16)}
     # The paths of its sockets must be short.

@@ -1,5 +1,3 @@
-"""The public names of the package."""
-
 import importlib
 import inspect
 import subprocess

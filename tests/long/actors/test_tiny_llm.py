@@ -4,7 +4,6 @@
 are read, that no trial is lost, and that the server has little to evaluate at each step.
 """
 
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import Profile, create_reflexion, load_environment
 from langgraph_reflexion.heuristic import Heuristic
+from tests.support.processes import free_port
 
 ROOT = Path(__file__).parents[3]
 PYTHON = ROOT / ".venv-llm" / "bin" / "python"
@@ -28,10 +28,7 @@ def address():
     """The address of the server, which ends with its standard input."""
     if not (PYTHON.parents[1] / "smollm2").exists():
         pytest.skip("there is no .venv-llm/smollm2: make .venv-llm/smollm2")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    waiting = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    port, waiting = free_port(), [sys.executable, "-c", "import sys; sys.stdin.read()"]
     script = ROOT / "docs" / "experiments" / "llm_server.py"
     command = [str(PYTHON), str(script), "smollm2", f"port={port}", "threads=1", "--", *waiting]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -1,11 +1,8 @@
-"""The reference engine in real child processes, and the environment that uses it."""
-
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import reduce
@@ -24,6 +21,7 @@ from langgraph_reflexion.envs.alfworld.textworld import (
 )
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+from tests.support.processes import until
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 GAME = generate("pick", seed=0, index=0)
@@ -38,14 +36,10 @@ def workers():
     workers.close()
 
 
-def gone(pid, within=60.0):
+def gone(pid):
     """Return whether a process ends in time."""
-    end = time.monotonic() + within
-    while time.monotonic() < end:
-        if not Path(f"/proc/{pid}").exists() or ") Z" in Path(f"/proc/{pid}/stat").read_text():
-            return True
-        time.sleep(0.02)
-    return False
+    path = Path(f"/proc/{pid}")
+    return until(lambda: not path.exists() or ") Z" in (path / "stat").read_text())
 
 
 def test_concurrent_games_are_independent(workers):

@@ -1,5 +1,3 @@
-"""The demo model learns only from the reflections in its prompt."""
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The demo model writes programs, and learns only from the reflections in its prompt."""
-
 import asyncio
 import re
 from functools import cache

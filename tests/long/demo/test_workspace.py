@@ -1,5 +1,3 @@
-"""The demo model repairs unknown programs in a workspace, and learns only from its reflections."""
-
 import subprocess
 from functools import cache
 

@@ -1,5 +1,3 @@
-"""The HTML page of a comparison, in headless Chromium."""
-
 import shutil
 
 import pytest

@@ -1,5 +1,3 @@
-"""Two processes that write to the same store at the same time lose nothing."""
-
 import asyncio
 import subprocess
 import sys

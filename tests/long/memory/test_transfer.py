@@ -1,5 +1,3 @@
-"""Lessons help with unseen tasks in known rooms; lessons from other worlds do not."""
-
 import pytest
 from langgraph.store.memory import InMemoryStore
 

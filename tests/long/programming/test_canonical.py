@@ -1,5 +1,3 @@
-"""Canonical solutions pass: of our own problems, with the examples in their prompts, and of HumanEval's."""
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""No cheat passes; honest programs that use the same means do."""
-
 import time
 from dataclasses import replace
 

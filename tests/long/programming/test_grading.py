@@ -1,5 +1,3 @@
-"""Verdicts on hidden tests, outcomes of self-written tests, and their validation."""
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Every language grades a right, a wrong and a broken program."""
-
 import tomllib
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The choice of a backend, also on hosts where some cannot work, and the command line."""
-
 import json
 import shutil
 import subprocess

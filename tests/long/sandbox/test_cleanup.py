@@ -1,11 +1,8 @@
-"""Nothing is left of runs: processes, folders, mounts and descriptors, even when the agent is killed."""
-
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +13,7 @@ import pytest
 from langgraph_reflexion import EnvironmentFault
 from langgraph_reflexion.envs.sandbox import Limits, client
 from langgraph_reflexion.envs.sandbox.helper import staging
+from tests.support.processes import until
 from tests.support.sandbox.columns import make
 
 BOMB = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
@@ -57,15 +55,6 @@ def helpers():
 
 def folders():
     return {path.name for path in Path(tempfile.gettempdir()).glob(f"{staging.PREFIX}*")}
-
-
-def until(happened, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if happened():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @contextmanager

@@ -1,5 +1,3 @@
-"""Programs on PATH work inside with their installations, and nothing next to them is exposed."""
-
 import os
 import shutil
 import sys

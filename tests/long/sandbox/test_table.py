@@ -1,5 +1,3 @@
-"""The table of hostile programs, by backend and user, and harmless programs that must run as usual."""
-
 import platform
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""A solution is written back to its folder, but only on request."""
-
 import json
 import resource
 

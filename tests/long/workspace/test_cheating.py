@@ -1,5 +1,3 @@
-"""Attempts to pass verification without solving the task are refused or undone, and reported."""
-
 import os
 import shutil
 import tomllib

@@ -1,5 +1,3 @@
-"""A run killed in mid-trial, or a fork of it, continues with exactly the same files."""
-
 import asyncio
 import re
 import signal

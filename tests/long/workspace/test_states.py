@@ -1,5 +1,3 @@
-"""File states: each can be restored exactly, and a patch leads from one to another."""
-
 import os
 import subprocess
 import sys

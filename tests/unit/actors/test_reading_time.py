@@ -1,5 +1,3 @@
-"""Every reader of model output is quick with an endless reply."""
-
 import os
 import random
 from functools import partial
