@@ -11,7 +11,7 @@ import langgraph_reflexion as lr
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.usage import NO_USAGE
-from tests.support.toys import INPUT, THREAD, Counter, Timeless, compiled, count_to, counting_badly
+from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, counting_badly, timeless
 
 PRICES = {"scripted": lr.Price(1.0, 10.0)}
 
@@ -66,7 +66,7 @@ def test_a_task_stops_within_one_action_of_its_budget_and_continues_identically(
     one_action = {"actions": 1, "llm_calls": 2, "tokens": 220, "cost": 0.0004}
     assert limit - 1e-9 <= spent[what] < limit + one_action[what]
     going_on, second = counting(saver=saver)
-    assert resumed(going_on, stopped) == Timeless(whole)
+    assert timeless(resumed(going_on, stopped)) == timeless(whole)
     assert len(first.prompts) + len(second.prompts) == 15
     assert len(set(first.seeds + second.seeds)) == 15
 
@@ -88,7 +88,7 @@ def test_a_budget_used_up_at_the_verdict_leaves_no_reflection(whole):
     assert (stopped["status"], stopped["reflections"], stopped["best"]) == ("budget", [], 1)
     assert stopped["notes"] == stopped["trials"][0]["notes"] == ["task budget of 5 llm_calls used up"]
     assert [record["verdict"] for record in stopped["trials"]] == [False]
-    assert resumed(graph(saver=saver), stopped) == Timeless(whole)
+    assert timeless(resumed(graph(saver=saver), stopped)) == timeless(whole)
 
 
 def test_a_tasks_seconds_are_those_of_its_nodes_and_a_runs_those_of_the_clock():

@@ -19,7 +19,7 @@ from langgraph_reflexion import ConfigurationError, Heuristic, ReflexionState, c
 from langgraph_reflexion.checkpoints import LatestSaver, open_checkpointer
 from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import INPUT, THREAD, Counter, Timeless, compiled, count_to, counting_badly
+from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, counting_badly, timeless
 
 
 def long_run(**options):
@@ -92,7 +92,7 @@ def run(compiled):
 def test_the_nodes_connected_again_are_the_same_graph():
     graph = made()
     again = connected(graph.loop, graph.rules)
-    assert run(again) == Timeless(run(made().compile()))
+    assert timeless(run(again)) == timeless(run(made().compile()))
     assert again.get_graph().draw_mermaid() == graph.compile().get_graph().draw_mermaid()
     assert "ReflexionGraph(counter, actor=react, strategy=reflexion, trials=12)" in repr(graph.compile())
 

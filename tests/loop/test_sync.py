@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion.sync import run_blocking
 from tests.support import toys
-from tests.support.toys import INPUT, THREAD, Counter, Timeless, counting_badly, play
+from tests.support.toys import INPUT, THREAD, Counter, counting_badly, play, timeless
 
 
 def compiled(saver=None):
@@ -22,17 +22,17 @@ def compiled(saver=None):
 
 @pytest.fixture(scope="module")
 def expected():
-    return Timeless(compiled().invoke(INPUT))
+    return timeless(compiled().invoke(INPUT))
 
 
 async def test_a_graph_runs_inside_a_running_loop_as_in_a_notebook(expected):
-    assert list(compiled().stream(INPUT, stream_mode="values"))[-1] == expected
-    assert [state async for state in compiled().astream(INPUT, stream_mode="values")][-1] == expected
+    assert timeless(list(compiled().stream(INPUT, stream_mode="values"))[-1]) == expected
+    assert timeless([state async for state in compiled().astream(INPUT, stream_mode="values")][-1]) == expected
 
 
 def test_every_checkpointed_state_is_json(expected, caplog):
     graph = compiled(InMemorySaver())
-    assert graph.invoke(INPUT, THREAD) == expected
+    assert timeless(graph.invoke(INPUT, THREAD)) == expected
     states = list(graph.get_state_history(THREAD))
     assert len(states) > 30
     for state in states:

@@ -6,7 +6,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.rows import brief
 from langgraph_reflexion.experiments.trials import trials_of, trials_of_thread
-from tests.support.toys import INPUT, THREAD, Timeless, add, compiled, count_to, counting_badly, text_of
+from tests.support.toys import INPUT, THREAD, add, compiled, count_to, counting_badly, text_of, timeless
 
 
 def counting(saver, **options):
@@ -31,7 +31,7 @@ def test_a_killed_run_resumes_where_it_stopped_and_repeats_no_call(whole):
             next(stream)
         stream.close()
         graph, after = counting(saver)
-        assert graph.invoke(None, THREAD) == Timeless(final), f"cut after {cut} nodes"
+        assert timeless(graph.invoke(None, THREAD)) == timeless(final), f"cut after {cut} nodes"
         assert before.seeds + after.seeds == model.seeds, f"no call was made twice, or left out, at {cut}"
         assert [text_of(p) for p in before.prompts + after.prompts] == [text_of(p) for p in model.prompts]
 
@@ -52,7 +52,7 @@ def test_a_new_input_on_a_used_thread_starts_over(task, pauses):
     graph, model = counting(saver, strategy=both)
     final = graph.invoke({"task": task}, THREAD)
     fresh, fresh_model = counting(InMemorySaver(), strategy=both)
-    assert Timeless(final) == fresh.invoke({"task": task}, THREAD)
+    assert timeless(final) == timeless(fresh.invoke({"task": task}, THREAD))
     assert [text_of(p) for p in model.prompts] == [text_of(p) for p in fresh_model.prompts]
     assert model.seeds == fresh_model.seeds
 
