@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langgraph_reflexion import PROFILES, Budget, Budgets, ConfigurationError, Heuristic
@@ -98,6 +98,7 @@ cyclic = st.builds(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cyclic, st.integers(1, 35), st.integers(1, 4))
 def test_heuristic_matches_a_naive_reading_of_the_paper(trajectory, max_actions, max_cycles):
     heuristic = Heuristic(max_actions=max_actions, max_cycles=max_cycles)

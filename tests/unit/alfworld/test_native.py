@@ -28,7 +28,7 @@ def test_golden_case(case):
     engine = NativeEngine(case.world())
     shown = list(play(engine, case.commands))
     for number, (now, expected) in enumerate(zip(shown, case.seen, strict=True)):
-        assert now == replace(expected, admissible=()), case.commands[:number]
+        assert now == expected._replace(admissible=()), case.commands[:number]
     # Reset goes back, and the same commands do the same again.
     assert list(play(engine, case.commands)) == shown
 
