@@ -12,18 +12,6 @@ from typing import Any
 from langgraph_reflexion.envs.programming.problems import Case
 from langgraph_reflexion.envs.programming.values import Call
 
-_NAMES = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-}
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -131,7 +119,8 @@ def case_of(test: ast.stmt, names: Sequence[str]) -> Case | None:
             case ast.Compare(ast.Call(ast.Name("abs"), [ast.BinOp(call, ast.Sub(), right)], []), [ast.Lt()], [bound]):
                 made = Case(_call(call, names), ast.unparse(right), "close", float(literal(bound)))
             case ast.Compare(call, [kind], [right]):
-                made = Case(_call(call, names), ast.unparse(right), _NAMES[type(kind)])
+                sign = ast.unparse(ast.Compare(ast.Name("a"), [kind], [ast.Name("b")])).strip("ab ")
+                made = Case(_call(call, names), ast.unparse(right), sign)
             case ast.UnaryOp(ast.Not(), call):
                 made = Case(_call(call, names), "False", "truth")
             case call:

@@ -116,16 +116,13 @@ def assemble(*, network: bool, fork: bool, namespaces: bool, unix: bool) -> byte
     if machine == "x86_64":
         code += [_jump(_AT_LEAST, 0x40000000, 0, 1), _refuse(errno.ENOSYS)]  # the x32 calls
 
-    def refuse(numbers: Numbers, error: int) -> None:
+    def rule(numbers: Numbers, *body: bytes) -> None:
         number = numbers[which]
         if number is not None:
-            code.extend([_jump(_EQUAL, number, 0, 1), _refuse(error)])
+            code.extend([_jump(_EQUAL, number, 0, len(body)), *body])
 
     def check(name: str, argument: int, tests: list[bytes]) -> None:
-        number = _CHECKED[name][which]
-        if number is not None:
-            body = [_jump(_LOAD, argument), *tests, _jump(_RETURN, _ALLOW)]
-            code.extend([_jump(_EQUAL, number, 0, len(body)), *body])
+        rule(_CHECKED[name], _jump(_LOAD, argument), *tests, _jump(_RETURN, _ALLOW))
 
     # Frequent calls come first.
     for name, (flags, mode) in _OPENS.items():
@@ -133,24 +130,19 @@ def assemble(*, network: bool, fork: bool, namespaces: bool, unix: bool) -> byte
         check(name, _argument(flags), [*creates, _jump(_LOAD, _argument(mode)), *_no_bit(_SETUID_OR_SETGID)])
     for name, mode in _MODES.items():
         check(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
-    for numbers in _REFUSED.values():
-        refuse(numbers, errno.EPERM)
-    for numbers in _ABSENT.values():
-        refuse(numbers, errno.ENOSYS)
-    for numbers in _ATTRIBUTES.values():
-        refuse(numbers, errno.EOPNOTSUPP)
+    refused = [(_REFUSED, errno.EPERM), (_ABSENT, errno.ENOSYS), (_ATTRIBUTES, errno.EOPNOTSUPP)]
+    for table, error in [*refused, *([] if namespaces else [(_HOST, errno.EPERM)])]:
+        for numbers in table.values():
+            rule(numbers, _refuse(error))
     if not namespaces:
-        for numbers in _HOST.values():
-            refuse(numbers, errno.EPERM)
         for name in _OF_A_PROCESS:
             check(name, _FIRST, _only(0))
         for name, one in _OF_MANY.items():
             check(name, _FIRST, [*_only(one), _jump(_LOAD, _SECOND), *_only(0)])
-    if not fork:
-        refuse(_CHECKED["fork"], errno.EPERM)
-        refuse(_CHECKED["vfork"], errno.EPERM)
     clone = _no_bit(_NAMESPACES)
     if not fork:
+        for name in ("fork", "vfork"):
+            rule(_CHECKED[name], _refuse(errno.EPERM))
         clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
     check("clone", _FIRST, clone)
     check("ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))])

@@ -56,10 +56,9 @@ class FunctionEvaluator(Evaluator):
     """
 
     def __init__(self, function: Callable[..., Any], of: Literal["trajectory", "result"]) -> None:
-        self.function = function
+        self.call = ByName(function, "the evaluator", SUBJECTS, ("task", of), _subject)
         self.of = of
-        self.named, self.optional = parameters_of(function, "the evaluator", SUBJECTS, ("task", of), _subject)
-        unknown = {"result", "messages", "state"} & {*self.named.values()}
+        unknown = {"result", "messages", "state"} & self.call.subjects
         if of == "trajectory" and unknown:
             raise ConfigurationError(
                 f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent has: with an "
@@ -72,8 +71,8 @@ class FunctionEvaluator(Evaluator):
         Raises:
             ConfigurationError: the task has none.
         """
-        needs = any(what == "reference" and name not in self.optional for name, what in self.named.items())
-        return expect_reference(task, getattr(self.function, "__name__", "")) if needs else {}
+        needs = "reference" in self.call.required
+        return expect_reference(task, getattr(self.call.function, "__name__", "")) if needs else {}
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.
@@ -82,27 +81,15 @@ class FunctionEvaluator(Evaluator):
             ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
-        if subjects[self.of] in (None, "") and {*self.named.values()} <= {"task", "result", "reference"}:
+        if subjects[self.of] in (None, "") and self.call.subjects <= {"task", "result", "reference"}:
             return Score(0.0, "Nothing was returned.")
-        args = [] if self.named else [subjects["task"], subjects[self.of]]
-        # A reference that the task lacks leaves the parameter its default.
-        lacking = self.optional if subjects["reference"] is None else ()
-        named = {n: subjects[what] for n, what in self.named.items() if what != "reference" or n not in lacking}
-        call = partial(self.function, *args, **named)
-        result = await (call() if inspect.iscoroutinefunction(self.function) else to_thread(call))
+        waits = inspect.iscoroutinefunction(self.call.function)
+        result = await (self.call(subjects) if waits else to_thread(self.call, subjects))
         return to_score(await result if inspect.isawaitable(result) else result)
 
 
-def parameters_of(
-    function: Callable[..., Any],
-    what: str,
-    subjects: Collection[str],
-    pair: tuple[str, ...],
-    subject: Callable[[inspect.Parameter], str] = lambda parameter: parameter.name,
-) -> tuple[dict[str, str], set[str]]:
-    """Return what a function is called with: the subject of each parameter, and which of these are optional.
-
-    Without a subject, it is called with the pair.
+class ByName:
+    """A function of the user's that is called with what its parameters name.
 
     Args:
         function: The function.
@@ -111,49 +98,56 @@ def parameters_of(
         pair: What a function whose parameters have other names is called with; empty if that is an error.
         subject: The subject of a parameter; any other text if it has none.
 
+    Attributes:
+        subjects: Those that it is called with.
+        required: Those that its parameters name without a default.
+
     Raises:
         ConfigurationError: it has a parameter that cannot be filled.
     """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin
-        signature = inspect.Signature([_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"[: len(pair)]])
-    # What `partial` has bound is the user's.
-    bound = function.keywords if isinstance(function, partial) else {}
-    needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
-    named = {each.name: subject(each) for each in needed if subject(each) in subjects}
-    optional = {each.name for each in needed if each.default is not _Parameter.empty}
-    missing = [each.name for each in needed if each.name not in named and each.name not in optional]
-    if missing or not named:
-        try:
-            given = signature.bind(*pair).arguments
-            if any(named.get(each.name, "") not in ("", given.get(each.name)) for each in needed):
-                raise TypeError("a subject is in another's place")
-        except TypeError:
-            by_place = f"({', '.join(pair)}) or of " if pair else ""
-            raise ConfigurationError(
-                f"{what} needs {', '.join(missing) or 'parameters'}: make it a function of {by_place}any of "
-                f"{', '.join(subjects)}, and bind others with functools.partial"
-            ) from None
-        named = {}
-    return named, optional
-
-
-class ByName:
-    """A function of the user's that is called with what its parameters name; see `parameters_of`."""
 
     def __init__(
-        self, function: Callable[..., Any], what: str, subjects: Collection[str], pair: tuple[str, ...] = ()
+        self,
+        function: Callable[..., Any],
+        what: str,
+        subjects: Collection[str],
+        pair: tuple[str, ...] = (),
+        subject: Callable[[inspect.Parameter], str] = lambda parameter: parameter.name,
     ) -> None:
-        self.function, self.pair = function, pair
-        self.named, _ = parameters_of(function, what, subjects, pair)
-        self.subjects = {*(self.named.values() or pair)}
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):  # a builtin
+            signature = inspect.Signature(
+                [_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"[: len(pair)]]
+            )
+        # What `partial` has bound is the user's.
+        bound = function.keywords if isinstance(function, partial) else {}
+        needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
+        named = {each.name: subject(each) for each in needed if subject(each) in subjects}
+        optional = {each.name for each in needed if each.default is not _Parameter.empty}
+        missing = [each.name for each in needed if each.name not in named and each.name not in optional]
+        if missing or not named:
+            try:
+                given = signature.bind(*pair).arguments
+                if any(named.get(each.name, "") not in ("", given.get(each.name)) for each in needed):
+                    raise TypeError("a subject is in another's place")
+            except TypeError:
+                by_place = f"({', '.join(pair)}) or of " if pair else ""
+                raise ConfigurationError(
+                    f"{what} needs {', '.join(missing) or 'parameters'}: make it a function of {by_place}any of "
+                    f"{', '.join(subjects)}, and bind others with functools.partial"
+                ) from None
+            named = {}
+        self.function, self._pair, self._named = function, pair, named
+        self.subjects = {*(named.values() or pair)}
+        self.required = {named[name] for name in named.keys() - optional}
 
     def __call__(self, known: Mapping[str, Any]) -> Any:
-        """Call the function with its part of what is known."""
-        if self.named:
-            return self.function(**{name: known[subject] for name, subject in self.named.items()})
-        return self.function(*map(known.__getitem__, self.pair))
+        """Call the function with its part of what is known; a parameter of something unknown keeps its default."""
+        if not self._named:
+            return self.function(*map(known.__getitem__, self._pair))
+        chosen = [(name, what) for name, what in self._named.items() if what in known or what in self.required]
+        return self.function(**{name: known.get(what) for name, what in chosen})
 
 
 def _subject(parameter: inspect.Parameter) -> str:
@@ -166,13 +160,14 @@ def _subject(parameter: inspect.Parameter) -> str:
 def _subjects(state: ReflexionState) -> dict[str, Any]:
     attempt: dict[str, Any] = cast(dict[str, Any], state).get("attempt") or {}
     messages = attempt.get("messages") or []
+    reference = reference_of(state["task"])
     return {
         "task": state["task"]["instruction"],
         "result": attempt.get("result"),
         "messages": [HumanMessage(state["task"]["instruction"]), *messages],
         "state": {**attempt.get("state", {}), "messages": messages},
         "trajectory": state["trajectory"],
-        "reference": reference_of(state["task"]),
+        **({} if reference is None else {"reference": reference}),
     }
 
 
