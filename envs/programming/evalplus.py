@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
+from langgraph_reflexion.envs.programming.values import Answer
 from langgraph_reflexion.files import own_table
 
 _DEFAULT_ATOL = 1e-6
@@ -59,12 +60,14 @@ def _tuples(value: Any) -> Any:
     return tuple([_tuples(each) for each in value]) if isinstance(value, list) else value
 
 
-def holds(rule: str, got: Any, expected: Any, atol: float, args: list[Any], *, odd: bool) -> bool:
-    """Whether an answer is right by one of `RULES`; `odd` means that it is not plain."""
+def holds(rule: str, answer: Answer, right: Answer, atol: float, args: list[Any]) -> bool:
+    """Whether an answer is right by one of `RULES`, given that of the canonical solution."""
+    got, expected = answer.value, right.value
     try:
-        if rule == "evalplus-something":
-            return bool(got == expected) if isinstance(got, bool) else expected == (odd or got is not None)
-        if odd:
+        if rule == "evalplus-something" and (answer.odd or answer.returned):
+            there = right.odd or expected is not None
+            return bool(got == there) if isinstance(got, bool) else there == (answer.odd or got is not None)
+        if not answer.returned:
             return False
         if rule == "evalplus-root":
             return bool(abs(sum(factor * math.pow(got, power) for power, factor in enumerate(args[0]))) <= atol)

@@ -101,8 +101,8 @@ def _allow(rules: int, path: str, access: int) -> None:
         os.close(place)
 
 
-class Confined(Plan):
-    """A run with its own folder on the host's disk, as Landlock and the bare host share it."""
+class Landlock(Plan):
+    """A run behind Landlock and a system call filter, with its own folder on the host's disk."""
 
     def __init__(self, request: Request, user: int | None) -> None:
         super().__init__(request, user)
@@ -167,7 +167,11 @@ class Confined(Plan):
             os.chmod(name, 0o755)
 
     def confine(self) -> None:
-        """Apply the restrictions. The bare host has none."""
+        """Apply the restrictions."""
+        request = self.request
+        readable, written = self.reached()
+        restrict(readable, [self.folder, *written], request.hidden, network=request.network)
+        kernel.load_filter(seccomp.assemble(network=request.network, fork=request.fork, namespaces=False, unix=False))
 
     def environment(self) -> dict[str, str]:
         """Return the program's whole environment."""
@@ -176,20 +180,13 @@ class Confined(Plan):
         return {**ENVIRONMENT, **own, **self.request.env}
 
 
-class BareHost(Confined):
+class BareHost(Landlock):
     """A run on the bare host, with limits only."""
 
     changes_user = False
 
-
-class Landlock(Confined):
-    """A run behind Landlock and a system call filter."""
-
     def confine(self) -> None:
-        request = self.request
-        readable, written = self.reached()
-        restrict(readable, [self.folder, *written], request.hidden, network=request.network)
-        kernel.load_filter(seccomp.assemble(network=request.network, fork=request.fork, namespaces=False, unix=False))
+        pass
 
 
 def _processes_of(user: int) -> int:

@@ -4,10 +4,11 @@ import math
 import pytest
 
 from langgraph_reflexion.envs.programming import evalplus
+from langgraph_reflexion.envs.programming.values import Answer
 
 
 def holds(rule, got, expected, atol=0.0, args=(), odd=False):
-    return evalplus.holds(rule, got, expected, atol, list(args), odd=odd)
+    return evalplus.holds(rule, Answer(got, not odd, odd=odd), Answer(expected, True), atol, list(args))
 
 
 @pytest.mark.parametrize(
@@ -25,8 +26,9 @@ def holds(rule, got, expected, atol=0.0, args=(), odd=False):
         ("evalplus-pyramid", round(9 + 6 * math.hypot(1.5, 4)), 33, [3, 4], True),
         ("evalplus-digits", 1 + 1, 3, [12, 101 - 100], True),
         ("evalplus-digits", 5, 3, [12, 1], False),
-        ("evalplus-something", None, True, [], False),
-        ("evalplus-something", None, False, [], True),
+        ("evalplus-something", None, "match", [], False),
+        ("evalplus-something", None, None, [], True),
+        ("evalplus-something", True, "match", [], True),
         ("evalplus-root", 3.00001, None, [[-3.0, 1.0]], True),
         ("evalplus-root", 3.1, None, [[-3.0, 1.0]], False),
     ],
@@ -38,7 +40,7 @@ def test_rules(rule, got, expected, args, right):
 
 def test_value_that_is_not_plain():
     assert holds("evalplus-something", None, True, odd=True)
-    assert not holds("evalplus-something", None, False, odd=True)
+    assert not holds("evalplus-something", None, None, odd=True)
     assert not holds("evalplus-any", None, True, odd=True)
 
 
