@@ -107,7 +107,7 @@ class Sandbox:
         folder = None
         if cwd is not None:
             folder = str(cwd)
-            visible = [*seen.paths, *(target for _, target, _ in binds)]
+            visible = [*seen.paths, *(target for _, target, *_ in binds)]
             if self.backend != HOST and not any(below(os.path.normpath(folder), place) for place in visible):
                 raise ConfigurationError(
                     f"cwd {folder}: not visible inside: add Bind({folder!r}) to the policy's binds"
@@ -120,7 +120,6 @@ class Sandbox:
             env={**policy.env, "PATH": path},
             exposed=seen.paths,
             binds=binds,
-            guarded=_guarded(policy, binds),
             hidden=[os.path.realpath(path) for path in policy.hidden],
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
@@ -143,16 +142,14 @@ class Sandbox:
         if "/" not in program and not shutil.which(program, path=path):
             raise EnvironmentUnavailable(f"{program}: no such program on the sandbox's PATH ({path})")
 
-    def _binds(self, policy: Policy) -> list[tuple[str, str, bool]]:
-        try:
-            binds = [
-                (os.path.abspath(bind.source), os.path.abspath(bind.target or bind.source), bind.writable)
-                for bind in policy.binds
-            ]
-        except OSError as error:
-            raise ConfigurationError(f"cannot bind relative paths, the current folder is gone: {error}") from None
+    def _binds(self, policy: Policy) -> list[protocol.Bound]:
+        binds = []
+        for bind in policy.binds:
+            source, target = os.path.abspath(bind.source), os.path.abspath(bind.target or bind.source)
+            guarded = bind.writable and not bind.own and os.path.isdir(source)
+            binds.append((source, target, bind.writable, guarded))
         validate_binds(binds)
-        for source, target, writable in binds:
+        for source, target, writable, guarded in binds:
             if self.backend in ("landlock", HOST) and source != target:
                 raise ConfigurationError(f"{self.backend} can bind {source} at its own path only")
             if self.backend == "landlock" and writable and not self._allow_degraded:
@@ -161,24 +158,14 @@ class Sandbox:
                     f"quota, and the host's process numbers. To fix it, {BACKENDS['bubblewrap'].fix}; or "
                     "accept it: allow_degraded=True, --allow-degraded"
                 )
-        if self.backend == "landlock":
-            for source, _ in _guarded(policy, binds):
-                if found := hooks.present(source):
-                    raise EnvironmentUnavailable(
-                        f"Landlock cannot keep a program from changing {', '.join(found)} in {source}, which "
-                        f"programs of the host run by themselves. To fix it, {BACKENDS['bubblewrap'].fix}; or "
-                        "accept it: Bind(own=True), --own"
-                    )
+            if self.backend == "landlock" and guarded and (found := hooks.present(source)):
+                raise EnvironmentUnavailable(
+                    f"Landlock cannot keep a program from changing {', '.join(found)} in {source}, which "
+                    f"programs of the host run by themselves. To fix it, {BACKENDS['bubblewrap'].fix}; or "
+                    "accept it: Bind(own=True), --own"
+                )
         return binds
 
 
 def _bytes(content: Content) -> bytes:
     return content if isinstance(content, bytes) else content.encode()
-
-
-def _guarded(policy: Policy, binds: list[tuple[str, str, bool]]) -> list[tuple[str, str]]:
-    return [
-        (source, target)
-        for bind, (source, target, writable) in zip(policy.binds, binds, strict=True)
-        if writable and not bind.own and os.path.isdir(source)
-    ]

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from langgraph_reflexion.envs.sandbox.helper.launch import HOME, WORK
+from langgraph_reflexion.envs.sandbox.helper.protocol import Bound
 from langgraph_reflexion.errors import ConfigurationError, checked
 
 MB = 1 << 20
@@ -153,14 +154,14 @@ def within(name: str) -> str:
     return os.path.normpath(name)
 
 
-def validate_binds(binds: Sequence[tuple[str, str, bool]]) -> None:
+def validate_binds(binds: Sequence[Bound]) -> None:
     """Refuse binds that hide the sandbox's own paths, or that a link made by an earlier run would redirect."""
-    for source, target, _ in binds:
+    for source, target, *_ in binds:
         if not os.path.exists(source):
             raise ConfigurationError(f"cannot bind {source}: it does not exist")
         if any(below(target, each) or below(each, target) for each in RESERVED):
             raise ConfigurationError(f"cannot bind at {target}: that path, or one below it, is the sandbox's own")
-        for folder, place, writable in binds:
+        for folder, place, writable, _ in binds:
             # In a folder that programs write to, any part of a path may have become a link.
             for path, above in ((source, folder), (target, place)):
                 if writable and path != above and below(path, above):

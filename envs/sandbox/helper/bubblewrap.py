@@ -45,7 +45,7 @@ class Bubblewrap(Plan):
             for stream in [*([] if request.inherit else streams.standard[1:]), *streams.own]:
                 give(stream, self.user)
             kernel.become(self.user)
-        self.guards = tuple(Guard(source) for source, _ in request.guarded)
+        self.guards = tuple(Guard(source, target) for source, target, _, guarded in request.binds if guarded)
         arguments, contents = self.arguments(_FIRST + 1)
         held = streams.numbered(starting)
         held |= {
@@ -98,9 +98,9 @@ class Bubblewrap(Plan):
         for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS)):
             words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
         mounts: dict[str, list[str]] = {}
-        for guard, (_, target) in zip(self.guards, request.guarded, strict=True):
-            mounts |= guard.mounts(target)
-        for source, target, writable in request.binds:
+        for guard in self.guards:
+            mounts |= guard.mounts()
+        for source, target, writable, _ in request.binds:
             mounts[target] = ["--bind" if writable else "--ro-bind", source, target]
         words += [word for target in sorted(mounts) for word in mounts[target]]
         for name, blob in request.files.items():

@@ -23,11 +23,11 @@ class Guard:
     """Protects the hooks of one writable folder from a run.
 
     An absent `.git` cannot be left absent: the mount that keeps it empty needs an empty folder on the host, which is
-    removed after the last run that uses it.
+    removed after the last run that uses it. Inside, the folder is mounted at `target`.
     """
 
-    def __init__(self, folder: str) -> None:
-        self.folder, self._git = folder, os.path.join(folder, ".git")
+    def __init__(self, folder: str, target: str) -> None:
+        self.folder, self.target, self._git = folder, target, os.path.join(folder, ".git")
         self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._locked = False
         with suppress(OSError):  # somebody else has locked it, or its file system has no locks
@@ -35,23 +35,23 @@ class Guard:
             self._locked = True
         self._absent = not os.path.lexists(self._git) or (os.path.isdir(self._git) and not os.listdir(self._git))
 
-    def mounts(self, target: str) -> dict[str, list[str]]:
-        """Return the options of bubblewrap by the path inside, for the folder that is mounted at `target`."""
+    def mounts(self) -> dict[str, list[str]]:
+        """Return the options of bubblewrap by the path inside."""
         found = {}
         if self._absent:
-            at = os.path.join(target, ".git")
+            at = os.path.join(self.target, ".git")
             found[at] = ["--size", "4096", "--tmpfs", at, "--remount-ro", at]
         for name in present(self.folder):
             if name != ".git" or not self._absent:
-                found |= self._kept(target, name)
+                found |= self._kept(name)
         for path in self._submodules():
             # Mounted one by one, so that no folder above a submodule's own `.git` can be renamed.
             parts = path.split("/")
             for end in range(1, len(parts) + 1):
                 above = "/".join(parts[:end])
-                at = os.path.join(target, above)
+                at = os.path.join(self.target, above)
                 found[at] = ["--bind", os.path.join(self.folder, above), at]
-            found |= self._kept(target, f"{path}/.git")
+            found |= self._kept(f"{path}/.git")
         return found
 
     def release(self) -> None:
@@ -62,8 +62,8 @@ class Guard:
                 os.rmdir(self._git)
         os.close(self._lock)
 
-    def _kept(self, target: str, name: str) -> dict[str, list[str]]:
-        source, at = os.path.join(self.folder, name), os.path.join(target, name)
+    def _kept(self, name: str) -> dict[str, list[str]]:
+        source, at = os.path.join(self.folder, name), os.path.join(self.target, name)
         if os.path.islink(source):
             raise ValueError(f"{source} is a link, which cannot be protected: bind the folder as the run's own")
         return {at: ["--ro-bind", source, at]}

@@ -53,8 +53,8 @@ class Plan(ABC):
     def reached(self) -> tuple[list[str], list[str]]:
         """Return the host paths that the run may read, and those that it may write to."""
         binds = self.request.binds
-        read = [source for source, _, writable in binds if not writable]
-        return [*self.request.exposed, *read], [source for source, _, writable in binds if writable]
+        read = [source for source, _, writable, _ in binds if not writable]
+        return [*self.request.exposed, *read], [source for source, _, writable, _ in binds if writable]
 
     @abstractmethod
     def start(self, streams: Streams, starting: int) -> int:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
         seconds: float
 
 
+Bound = tuple[str, str, bool, bool]
+"""Source on the host, target inside, writable, and whether the run must not change its hooks."""
+
+
 class Request:
     """One run, as values that `marshal` can write."""
 
@@ -36,10 +40,7 @@ class Request:
     """Host paths that are visible read-only, each at the same path."""
     tool: str
     """The backend's executable on the host, if it has one."""
-    binds: Sequence[tuple[str, str, bool]] = ()
-    """Source on the host, target inside, writable."""
-    guarded: Sequence[tuple[str, str]] = ()
-    """Source and target of the writable folders whose hooks the run must not change."""
+    binds: Sequence[Bound] = ()
     hidden: Sequence[str] = ()
     """Real paths of folders that are not visible, although those around them are."""
     collect: Sequence[str] = ()
