@@ -81,7 +81,7 @@ class RunRecord:
             self._file = JsonlFile(folder / TRIALS)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
-        self.trials: dict[Key, TrialRow] = {key_of(row): brief(row) for row in self._file.rows()}
+        self.trials: dict[Key, TrialRow] = {key_of(row): brief(row) for _, row in self._file.rows()}
         if unknown := {task for task, _ in self.trials} - set(info["tasks"]):
             raise ConfigurationError(
                 f"{folder} holds trials of {min(unknown)}, which is no task of {RUN}: remove such rows from {TRIALS}"

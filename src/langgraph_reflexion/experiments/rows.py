@@ -128,9 +128,13 @@ class JsonlFile:
         if size < path.stat().st_size:
             os.ftruncate(self._descriptor, size)
 
-    def rows(self) -> Iterator[Any]:
-        """Yield the content of every line that can be read; a power cut may leave others."""
-        yield from (row for _, row in self._readable())
+    def rows(self) -> Iterator[tuple[bytes, Any]]:
+        """Yield every line that can be read, with its content; a power cut may leave others."""
+        for line in complete_lines(self.path):
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
+                row = json.loads(line)
+                if tuple(map(type, key_of(row))) == (str, int):
+                    yield line, row
 
     def append(self, line: bytes) -> None:
         """Add a line in one write, so that a concurrent reader finds at most the last line incomplete."""
@@ -139,24 +143,17 @@ class JsonlFile:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def remove(self, task: str) -> None:
-        atomic_write(self.path, [line for line, row in self._readable() if row["task_id"] != task])
+        atomic_write(self.path, [line for line, row in self.rows() if row["task_id"] != task])
         os.close(self._descriptor)
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND)
 
     def close(self, order: Callable[[Key], tuple[int, int]]) -> None:
         """Keep one row of each trial, in this order."""
         os.close(self._descriptor)
-        lines = {key_of(row): line for line, row in self._readable()}
+        lines = {key_of(row): line for line, row in self.rows()}
         final = [lines[key] for key in sorted(lines, key=order)]
         if final != list(complete_lines(self.path)):
             atomic_write(self.path, final)
-
-    def _readable(self) -> Iterator[tuple[bytes, Any]]:
-        for line in complete_lines(self.path):
-            with suppress(ValueError, KeyError, TypeError, RecursionError):
-                row = json.loads(line)
-                if tuple(map(type, key_of(row))) == (str, int):
-                    yield line, row
 
 
 def atomic_write(path: Path, lines: Iterable[bytes]) -> None:

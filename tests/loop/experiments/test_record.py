@@ -74,6 +74,14 @@ def test_a_line_that_cannot_be_read_is_missing_and_removed(tmp_path, line):
     assert (tmp_path / "trials.jsonl").read_bytes() == second
 
 
+@pytest.mark.parametrize("line", [b"5", b"[]", b"nonsense"])
+def test_reports_refuse_a_line_that_is_no_row(tmp_path, line):
+    record(tmp_path, trial("a", 1))
+    (tmp_path / "trials.jsonl").write_bytes(line + b"\n")
+    with pytest.raises(ConfigurationError, match="no run that can be read"):
+        read_run(tmp_path)
+
+
 def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path):
     record(tmp_path)
     (tmp_path / "trials.jsonl").write_text(json.dumps(trial("other", 1)) + "\n")
