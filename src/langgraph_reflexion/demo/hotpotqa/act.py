@@ -28,7 +28,6 @@ from langgraph_reflexion.demo.hotpotqa.world import (
     closest,
     find,
     first_mentioned,
-    namesake,
     page_of,
 )
 from langgraph_reflexion.demo.prompt import Advice
@@ -105,8 +104,9 @@ class Reader:
             if wanted == target.name and self.slips("again"):
                 return Choice(f"The page of {target.name} must be there. I try again.", "search", wanted)
             tried.add(wanted)
-            pick = namesake if self.slips("namesake") else closest
-            chosen = pick([title for title in titles if title not in tried], target)
+            # The first title with the name, whatever its brackets say, or the one that fits.
+            meant = Target(target.name) if self.slips("namesake") else target
+            chosen = closest([title for title in titles if title not in tried], meant)
             if chosen is None:
                 return give_up(target)
             wanted = chosen

@@ -15,7 +15,6 @@ def _set(words: str) -> frozenset[str]:
 
 
 _CLOSED = _set("Am Are Can Could Did Do Does Had Has Have Is Was Were Will Would")
-_ASKING = _CLOSED | _set("After At By For From How In Of On To Under What When Where Which Who Whom Whose")
 _LOWEST = _set("earlier earliest older oldest first fewer shorter shortest smaller smallest lower")
 _HIGHEST = _set("later latest younger youngest longer longest larger largest bigger higher taller more")
 _IN_TIME = _set("earlier earliest older oldest first later latest younger youngest")
@@ -55,9 +54,7 @@ def read_question(text: str) -> Asked:
 
 def _targets(text: str, *, joined_by_and: bool) -> tuple[Target, ...]:
     # "Were Tom Hale ...": the capital of a question's first word makes no name of it.
-    begins = text.split(" ", 1)[0] in _ASKING
-    plain = text[:1].lower() + text[1:] if begins else text
-    found = [target for _, target in names_in(plain, joined_by_and=joined_by_and)]
+    found = [target for _, target in names_in(text[:1].lower() + text[1:], joined_by_and=joined_by_and)]
     where = {target.where for target in found}
     return tuple(target for target in found if target.name not in where)
 
@@ -107,8 +104,6 @@ def _wanted(text: str, without: tuple[str, ...]) -> Wanted:
         kind, number = counted[1], True
     elif noun := re.search(r"\b[Ww](?:hich|hat) (?:is the |was the |are the |were the )?([a-z]+)\b", text):
         kind, number = noun[1], noun[1] == "year"
-    elif re.match(r"When\b", text):
-        kind, number = "year", True
     words = tuple(word for word in content_words(text) if word not in (kind, *without))
     return Wanted(kind, words, number)
 

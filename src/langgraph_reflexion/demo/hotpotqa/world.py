@@ -217,11 +217,6 @@ def closest(titles: list[str], target: Target) -> str | None:
     return best[2] if best[0] > 0 else None
 
 
-def namesake(titles: list[str], target: Target) -> str | None:
-    """Return the first title with the name, whatever its brackets say."""
-    return next((title for title in titles if _likeness(title, Target(target.name)) > 0), None)
-
-
 def _likeness(title: str, target: Target) -> int:
     base, _, brackets = title.partition(" (")
     if base != target.name and not set(target.name.split()) <= set(base.split()):
