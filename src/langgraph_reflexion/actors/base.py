@@ -52,8 +52,8 @@ class Actor(ABC):
 
     @property
     def numbered(self) -> bool:
-        """Whether the prompt numbers the steps."""
-        return False
+        """Whether the prompt numbers the steps (`Thought 1:`)."""
+        return self.in_text and self.rules.layout == "original-numbered"
 
     def for_task(self, task: Task) -> Self:
         """Return the actor with the actions of this task; itself if all tasks have the same ones."""

@@ -24,14 +24,10 @@ _NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNO
 
 
 class TwoCallActor(TextActor):
-    """ReAct with two model calls per step. The profile's layout says whether steps are numbered (`Thought 1:`)."""
+    """ReAct with two model calls per step. The profile's layout says whether steps are numbered."""
 
     instruction = "act_in_two"
     opening = "task_attempt_first"
-
-    @property
-    def numbered(self) -> bool:
-        return self.rules.layout == "original-numbered"
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask for the thought, then for the action.

@@ -121,20 +121,16 @@ def recognises(prompt: Prompt) -> bool:
 
 def act(prompt: Prompt, rng: Random) -> Act:
     """Return the next action."""
-    errand = _errand(prompt)
+    errand = read_errand(prompt.opening)
     notes = Advice.of(prompt.reflections).on(errand.thing)
     return Buyer(errand, read_shop(prompt), slips_at(errand.text, SLIPS, rng), notes).next()
-
-
-def _errand(prompt: Prompt) -> Errand:
-    return read_errand(prompt.opening)
 
 
 def reflect(prompt: Prompt, rng: Random) -> str:
     """Say what was wrong with what it bought, and with what it looked at."""
     if rng.random() < VAGUE:
         return "I did not get what was wanted. Next time I will shop more carefully and compare what there is."
-    errand, shop = _errand(prompt), read_shop(prompt)
+    errand, shop = read_errand(prompt.opening), read_shop(prompt)
     earlier = Advice.of(prompt.reflections).on(errand.thing)
     looked_at = [shop.offers[code] for code in dict.fromkeys(shop.opened)]
     unfit = [_wrong(offer, errand.thing) for offer in looked_at if _unfit(offer, errand)]
@@ -145,7 +141,7 @@ def reflect(prompt: Prompt, rng: Random) -> str:
 
 def judge(prompt: Prompt) -> str:
     """Compare what was bought with what was wanted."""
-    errand, shop = _errand(prompt), read_shop(prompt)
+    errand, shop = read_errand(prompt.opening), read_shop(prompt)
     bought = shop.offers.get(shop.bought)
     if bought is None:
         return "Nothing was bought.\nVerdict: no"
