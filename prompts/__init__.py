@@ -7,15 +7,16 @@ describes its world, and examples. A file in the domain's folder replaces the on
 import os
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any, Literal, TypeVar
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, checked, did_you_mean, explain
@@ -66,23 +67,37 @@ class Prompts:
 
     Args:
         folder: The domain's folder; without one, the general templates only.
+        templates: Templates that replace those in files, by name. They may be untrusted: they run sandboxed and can
+            reach only their values.
         base: Has the files that are not in the folder; the general templates unless given.
 
     Raises:
         ConfigurationError: there is no such folder, an example is malformed, or a template has a syntax error.
     """
 
-    def __init__(self, folder: Path | str | None = None, base: "Prompts | None" = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str | None = None,
+        templates: Mapping[str, str] | None = None,
+        base: "Prompts | None" = None,
+    ) -> None:
         folder = None if folder is None else Path(folder).expanduser()
         if folder is not None and not folder.is_dir():
             raise ConfigurationError(f"{folder} is not a folder of prompts")
         self.folder = folder
+        self._edited = dict(templates or {})
+        """Templates that are no files, by name."""
         own = folder.glob("*.md") if folder and folder.parent != _HERE else ()
-        self._own = {path.stem: str(path) for path in own}
+        self._own = {**{path.stem: str(path) for path in own}, **{name: repr(name) for name in self._edited}}
         """Where the user's templates are, by name."""
         folders = [each for each in (folder, base.folder if base else None, _HERE) if each]
-        self._templates = Environment(
-            loader=FileSystemLoader(folders),
+        loader: BaseLoader = FileSystemLoader(folders)
+        kind = Environment
+        if templates:
+            loader = ChoiceLoader([DictLoader({f"{name}.md": text for name, text in templates.items()}), loader])
+            kind = ImmutableSandboxedEnvironment
+        self._templates = kind(
+            loader=loader,
             undefined=StrictUndefined,
             auto_reload=False,
             trim_blocks=True,
@@ -98,7 +113,7 @@ class Prompts:
         """Return the user's prompts, with these for the files that they do not have."""
         if prompts is None or self.folder in (None, prompts.folder):
             return prompts or self
-        return Prompts(prompts.folder, self)
+        return Prompts(prompts.folder, prompts._edited, self)
 
     def preload(self) -> None:
         """Read every template now, so that no event loop waits for it later."""

@@ -14,6 +14,7 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client, get_sync_client
 
 from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.testing import ScriptedChatModel
 from langgraph_reflexion.testing.model_server import ModelServer
@@ -134,7 +135,7 @@ class Life:
 
     def mend(self):
         """Corrects invalid settings, with which the forms are available nevertheless."""
-        wrong = {"max_trials": 0, "model": "openai:"}
+        wrong = {"max_trials": 0, "reflect_prompt": "{% if %}", "model": "openai:"}
         assistant = self.client.assistants.create(self.graph, context=wrong)["assistant_id"]
         assert "max_trials" in wait(self.client, None, assistant, input={})["__error__"]["message"]
         assert self.client.assistants.get_schemas(assistant) == self.schemas
@@ -214,13 +215,15 @@ def test_settings_are_accepted_as_configurable_next_to_server_keys(client):
     assert "unknown setting 'seeds'" in refused["__error__"]["message"]
 
 
-def test_no_key_is_returned(client):
+def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client):
     """With a model called over HTTP, like real ones; the key belongs to the server."""
     with ModelServer(faults=lambda request: None if request.key == KEY else "wrong-key") as served:
         context = {"model": "openai:any", "base_url": served.url}
+        prompt = {"act_prompt": "You are a ferry that answers questions.\n" + load_prompts("hotpotqa").text("act")}
         thread = client.threads.create()["thread_id"]
-        outcome = wait(client, thread, "hotpotqa", input={}, context=context)
+        outcome = wait(client, thread, "hotpotqa", input={}, context=context | prompt)
         assert outcome["status"] == "solved", outcome
+        assert "You are a ferry that answers questions." in json.dumps(served.requests[0].body)
     with ModelServer(faults=["wrong-key"]) as served:
         refused = wait(client, None, "hotpotqa", input={}, context=context | {"base_url": served.url})
         assert "Error code: 401" in refused["__error__"]["message"]

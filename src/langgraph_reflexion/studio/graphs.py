@@ -98,8 +98,11 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         made.blocking = True
         rules = chosen.rules(made)
         played = made.variant(rules.actor) if rules.actor in made.variants else made
-        load_prompts(played.prompts_from).preload()
-        graph = chosen.build(made, approval=settings.approval(played.actions()))
+        graph = chosen.build(
+            made,
+            prompts=settings.prompts(load_prompts(played.prompts_from)),
+            approval=settings.approval(played.actions()),
+        )
 
         def find(state: Mapping[str, Any]) -> Task | None:
             return task_in(state, form, made, oracle=rules.evaluator == "environment")

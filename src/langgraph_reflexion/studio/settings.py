@@ -26,16 +26,24 @@ from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.profiles import load_profile
+from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import ReflexionState
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 """The environment variable that lists the model servers that a setting may name, besides those on this machine."""
+PROMPTS = {
+    "act": ("act", "The Jinja template of the actor's prompt."),
+    "reflect": ("reflect", "The Jinja template of the prompt that asks for a reflection."),
+    "judge": ("evaluate", "The Jinja template of the prompt that asks a model to judge."),
+}
+"""The templates that can be edited: their nodes and descriptions. The setting of `act` is `act_prompt`."""
 
 
-def setting(default: Any, node: str, description: str) -> Any:
+def setting(default: Any, node: str, description: str, **shown: str) -> Any:
     """Declare a field that Studio draws beside a node."""
-    return Field(default, description=description, json_schema_extra={"langgraph_nodes": [node]})
+    extra: dict[str, Any] = {"langgraph_nodes": [node], **shown}
+    return Field(default, description=description, json_schema_extra=extra)
 
 
 def words(names: Sequence[str]) -> Any:
@@ -73,14 +81,28 @@ class SettingsForm(BaseModel):
         named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
         return Approval(actions=named, reflections=cast(Any, self).approve_reflections)
 
+    def prompts(self, base: Prompts) -> Prompts:
+        """Return the actor's prompts with the templates that were edited."""
+        edited = {
+            name: text
+            for name in PROMPTS
+            if (text := getattr(self, f"{name}_prompt", "").strip())
+            and text != type(self).model_fields[f"{name}_prompt"].default.strip()
+        }
+        prompts = Prompts(base.folder, edited) if edited else base
+        prompts.preload()
+        return prompts
+
 
 def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     """Make the form of an environment's graph, with the paper's rules there as defaults.
 
-    It has a field for each setting that `ReflexionSettings` declares with a node, and each option.
+    It has a field for each setting that `ReflexionSettings` declares with a node, each prompt and each option.
     """
     rules = load_profile("paper").resolve(environment)
-    actions = words(list(environment.episode.actions()))
+    folder = load_prompts(environment.name).folder
+    own = folder / rules.actor if folder and rules.actor in environment.variants else environment.name
+    prompts, actions = load_prompts(own), words(list(environment.episode.actions()))
     kinds = {
         "actor": words([*ACTORS, *environment.variants]),
         "evaluator": words([rules.evaluator, "llm", "self-consistency", "none"]),
@@ -100,6 +122,9 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
         fields[field] = (given, setting(default, node, description))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
+    for template, (node, description) in PROMPTS.items():
+        shown = setting(prompts.text(template), node, description, langgraph_type="prompt")
+        fields[f"{template}_prompt"] = (str, shown)
     fields |= OPTIONS.get(environment.name, {})
     return create_model(
         f"{environment.__name__}Settings", __base__=SettingsForm, __doc__="The settings of the graph.", **fields
