@@ -16,7 +16,7 @@ from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
 from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, ended_by, one_line
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
-from langgraph_reflexion.envs.sandbox.types import MB
+from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 _MADE = "made.tar"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.envs.sandbox import Limits, Result
-from langgraph_reflexion.envs.sandbox.types import MB
+from langgraph_reflexion.envs.sandbox.limits import MB
 
 LONGEST = 1000
 """Maximum characters of a value that are shown."""

@@ -10,7 +10,8 @@ assert (done.status, done.text) == ("ok", "42\n")
 """
 
 from langgraph_reflexion.envs.sandbox.backends import BACKENDS, Probe, probe
+from langgraph_reflexion.envs.sandbox.limits import Limits
 from langgraph_reflexion.envs.sandbox.sandbox import Sandbox
-from langgraph_reflexion.envs.sandbox.types import Bind, Limits, Policy, Result, Status
+from langgraph_reflexion.envs.sandbox.types import Bind, Policy, Result, Status
 
 __all__ = ["BACKENDS", "Bind", "Limits", "Policy", "Probe", "Result", "Sandbox", "Status", "probe"]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import landlock, protocol
-from langgraph_reflexion.envs.sandbox.types import Limits
+from langgraph_reflexion.envs.sandbox.limits import Limits
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
 HOST = "unsafe-bare-host"

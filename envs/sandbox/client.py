@@ -15,7 +15,8 @@ from typing import Any
 
 from langgraph_reflexion.envs.sandbox.helper import bootstrap, protocol
 from langgraph_reflexion.envs.sandbox.helper.supervisor import START_SECONDS
-from langgraph_reflexion.envs.sandbox.types import Limits, Result, Status
+from langgraph_reflexion.envs.sandbox.limits import Limits
+from langgraph_reflexion.envs.sandbox.types import Result, Status
 from langgraph_reflexion.errors import EnvironmentFault
 
 BOOT = os.path.realpath(bootstrap.__file__)

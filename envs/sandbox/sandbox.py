@@ -16,10 +16,10 @@ from langgraph_reflexion.envs.sandbox.backends import BACKENDS, HOST, choose, to
 from langgraph_reflexion.envs.sandbox.client import carry_out
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.helper import hooks, protocol
+from langgraph_reflexion.envs.sandbox.limits import Limits
 from langgraph_reflexion.envs.sandbox.types import (
     MAX_FILES,
     Content,
-    Limits,
     Policy,
     Result,
     Word,

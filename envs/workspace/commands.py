@@ -7,7 +7,8 @@ from typing import Any
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
-from langgraph_reflexion.envs.sandbox.types import MB, RESERVED, below
+from langgraph_reflexion.envs.sandbox.limits import MB
+from langgraph_reflexion.envs.sandbox.types import RESERVED, below
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
 from langgraph_reflexion.programs import expect_program

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langgraph_reflexion.envs.sandbox.helper.protocol import Request
-    from langgraph_reflexion.envs.sandbox.types import Limits
+    from langgraph_reflexion.envs.sandbox.limits import Limits
 
 STDIN, STDOUT, STDERR, RESULT, STARTED, COLLECTED = range(6)
 """The descriptors of a child. The program gets the first four."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, TypedDict
 
-    from langgraph_reflexion.envs.sandbox.types import Limits
+    from langgraph_reflexion.envs.sandbox.limits import Limits
 
     class Report(TypedDict, total=False):
         """How a run ended: `fault` alone, or all other fields."""
