@@ -55,5 +55,8 @@ class Engine(Protocol):
     def step(self, command: str) -> str:
         """Carry out a command and return its observation: "Nothing happens." if it is not possible now."""
 
+    def admissible(self) -> list[str]:
+        """Return the commands that are possible now, sorted."""
+
     def close(self) -> None:
         """Release the engine's resources. Closing twice is fine."""

@@ -34,14 +34,14 @@ class Target(NamedTuple):
     target: str
 
 
-def instruction(kind: Kind, thing: str, target: str, wording: int) -> str:
+def instruction(kind: Kind, thing: str, target: str = "", lamp: str = LAMP, wording: int = 0) -> str:
     """Return a task in words; things and receptacles are classes, and `wording` is 0 or 1."""
     return _TEMPLATES[kind][wording].format(
         a="an" if thing[0] in "AEIOU" else "a",
         at="in" if target in rooms()["inside"] else "on",
         thing=thing.lower(),
         place=target.lower(),
-        lamp=LAMP.lower(),
+        lamp=lamp.lower(),
     )
 
 
@@ -50,13 +50,13 @@ def suits(kind: Kind, thing: str) -> bool:
     return thing != LAMP and (kind not in _STATES or thing in rooms()["properties"][_STATES[kind][0]])
 
 
-def goal(kind: Kind, thing: str, target: str) -> str:
+def goal(kind: Kind, thing: str, target: str = "", lamp: str = LAMP) -> str:
     """Return a task as a goal in PDDL; the arguments are those of `instruction`."""
     if kind == "look":
         here = "(inReceptacle ?x ?r) (receptacleAtLocation ?r ?l) (atLocation ?a ?l)"
         return (
             "(:goal (and (exists (?x - object ?r - receptacle ?l - location ?a - agent)"
-            f" (and (objectType ?x {LAMP}Type) (toggleable ?x) (isToggled ?x) {here}))"
+            f" (and (objectType ?x {lamp}Type) (toggleable ?x) (isToggled ?x) {here}))"
             f" (exists (?o - object ?a - agent) (and (objectType ?o {thing}Type) (holds ?a ?o)))))"
         )
     put = f"(objectType ?o {thing}Type) (receptacleType ?r {target}Type) (inReceptacle ?o ?r)"
@@ -73,7 +73,7 @@ def build_game(id_: str, kind: Kind, plan: Plan, items: list[Item], chosen: Targ
     return Game(
         id=id_,
         kind=kind,
-        instruction=instruction(kind, *chosen, wording),
+        instruction=instruction(kind, *chosen, wording=wording),
         problem=_problem(plan, items, goal(kind, *chosen)),
         walkthrough=_walkthrough(kind, plan, items, chosen),
     )

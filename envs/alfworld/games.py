@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
+from langgraph_reflexion.envs.alfworld.game_builder import LAMP, goal, instruction
 from langgraph_reflexion.envs.alfworld.pddl import UnreadableError, read
 from langgraph_reflexion.envs.alfworld.releases import PREFIX, task_text
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, explain
@@ -42,9 +43,10 @@ def official_folder(root: str | Path, split: str) -> Path:
 def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
     """Yield the games in a folder and below it, in the order of their paths. Files are read lazily.
 
-    As in ALFWorld, tasks with sliced things or movable receptacles, other task types, and games not marked solvable
-    are left out. Unlike in ALFWorld, a `game.tw-pddl` needs no `traj_data.json` beside it: the name of its folder or
-    its goal gives its type.
+    A folder holds a game if it has a `game.tw-pddl`, or an `initial_state.pddl` beside a `traj_data.json`; the latter
+    has no task text and gets a generated one, and is left out of official splits (`name`). As in ALFWorld, tasks with
+    sliced things or movable receptacles, other task types, and games not marked solvable are left out. Unlike in
+    ALFWorld, a `game.tw-pddl` needs no `traj_data.json` beside it: the name of its folder or its goal gives its type.
 
     Raises:
         ConfigurationError: There is no such folder, or no game in it.
@@ -57,7 +59,8 @@ def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
     for at, below, _ in os.walk(root):
         below.sort()
         path = Path(at).relative_to(root).as_posix()
-        if game := _game_in(Path(at), f"{name or root.resolve().name}/{path}".removesuffix("/.")):
+        id_ = f"{name or root.resolve().name}/{path}".removesuffix("/.")
+        if game := _game_in(Path(at), id_, states=not name):
             empty = False
             yield game
     if empty:
@@ -76,6 +79,21 @@ def game_of(folder: Path, id_: str) -> Game:
     raise EnvironmentUnavailable(f"the task's game is missing: there is none in {folder}")
 
 
+class _Parameters(BaseModel):
+    object_target: str
+    parent_target: str | None = None
+    toggle_target: str | None = None
+    mrecep_target: str | None = None
+    object_sliced: bool = False
+
+
+class _Description(BaseModel):
+    """ALFRED's description of a task."""
+
+    task_type: str
+    pddl_params: _Parameters
+
+
 class _File(BaseModel):
     pddl_domain: str
     grammar: str
@@ -84,12 +102,15 @@ class _File(BaseModel):
     walkthrough: tuple[str, ...] | None = ()
 
 
-def _game_in(folder: Path, id_: str) -> Game | None:
+def _game_in(folder: Path, id_: str, *, states: bool = True) -> Game | None:
     """Return the game in a folder; None if there is none, or one that is left out."""
-    path = folder / "game.tw-pddl"
-    if not path.is_file() or "movable" in id_ or "Sliced" in id_:
+    if "movable" in id_ or "Sliced" in id_:
         return None
+    path, state, described = (folder / name for name in ("game.tw-pddl", "initial_state.pddl", "traj_data.json"))
     try:
+        if not path.is_file():
+            path = described
+            return _state(id_, state, described) if states and state.is_file() and described.is_file() else None
         file = _File.model_validate_json(path.read_text(encoding="utf-8-sig"))
         if not file.solvable:
             return None
@@ -112,6 +133,20 @@ def _game_in(folder: Path, id_: str) -> Game | None:
         walkthrough=file.walkthrough or (),
         source=str(path),
     )
+
+
+def _state(id_: str, path: Path, described: Path) -> Game | None:
+    """Return a game from an initial state and ALFRED's description of its task; None for other task types."""
+    description = _Description.model_validate_json(described.read_text(encoding="utf-8-sig"))
+    kind, asked = KINDS.get(description.task_type), description.pddl_params
+    if kind is None or asked.object_sliced or asked.mrecep_target:
+        return None
+    place = "" if kind == "look" else asked.parent_target or ""
+    words = (asked.object_target, place, asked.toggle_target or LAMP)
+    problem = path.read_text(encoding="utf-8-sig")
+    if not re.search(r"\(\s*:goal", problem, re.IGNORECASE):
+        problem = f"{problem.rstrip().removesuffix(')')}\n{goal(kind, *words)}\n)\n"
+    return Game(id_, kind, instruction(kind, *words), problem, source=str(path))
 
 
 def _kind_by_goal(problem: str) -> Kind | None:

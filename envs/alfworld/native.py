@@ -5,7 +5,7 @@ Comments mark the oddities of the original, which are reproduced on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from langgraph_reflexion.envs.alfworld.pddl import Fact
 from langgraph_reflexion.envs.alfworld.releases import HELP
@@ -35,6 +35,9 @@ class NativeEngine:
         method = _COMMANDS.get(verb)
         observation = method(self, verb, rest) if method else None
         return NOTHING if observation is None else observation
+
+    def admissible(self) -> list[str]:
+        return sorted(set(self._possible()))
 
     def close(self) -> None:
         """Do nothing: the engine holds no resources."""
@@ -202,6 +205,33 @@ class NativeEngine:
             return None
         self._change([("issliced", thing)])
         return f"You sliced the {name} with the {knife}."
+
+    def _possible(self) -> Iterator[str]:
+        names, syntax, held = self.world.names, self.world.release.syntax, self._held
+        yield from ("look", "inventory", "help") if syntax == "move" else ("look", "inventory")
+        for receptacle, place in self.world.places.items():
+            if place != self._place:
+                yield f"go to {names[receptacle]}"
+        if held:
+            yield f"examine {names[held]}"
+        if held in self.world.blades:
+            for thing in filter(self._lies_here, self.world.having["sliceable"]):
+                yield f"slice {names[thing]} with {names[held]}"
+        for receptacle in self._here:
+            where, inside = names[receptacle], self._inside(receptacle)
+            yield f"examine {where}"
+            if self._is(receptacle, "openable"):
+                yield f"{'close' if self._is(receptacle, 'opened') else 'open'} {where}"
+            yield from (f"use {names[thing]}" for thing in inside if self._is(thing, "toggleable"))
+            if held is None:
+                takeable = [thing for thing in inside if self._is(thing, "pickupable")]
+                yield from (f"take {names[t]} from {where}" for t in takeable if self._accessible(receptacle))
+                continue
+            if self._accessible(receptacle) and self.world.fits(held, receptacle):
+                yield f"{syntax} {names[held]}{_BETWEEN[syntax]}{where}"
+            for command, property_ in TREATMENTS.items():
+                if receptacle in self.world.tools[command] and self._is(held, property_):
+                    yield f"{command} {names[held]} with {where}"
 
 
 _COMMANDS: dict[str, Callable[[NativeEngine, str, str], str | None]] = {

@@ -205,7 +205,6 @@ class TextWorldEngine:
         return str(text)
 
     def admissible(self) -> list[str]:
-        """Return the commands that are possible now, sorted."""
         return list(self._call("admissible"))
 
     def close(self) -> None:

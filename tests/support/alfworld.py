@@ -16,8 +16,7 @@ its own, and lists commands with what the reference engine answered:
     ]
 
 `new` and `gone` are changes of the admissible commands, `won` is given where it changed. For a new case,
-`play(TextWorldEngine(case.file(), workers), case.commands, TextWorldEngine.admissible)` yields what the reference
-engine shows.
+`play(TextWorldEngine(case.file(), workers), case.commands)` yields what the reference engine shows.
 """
 
 from __future__ import annotations
@@ -136,23 +135,9 @@ def _seen(table):
         yield now
 
 
-def play(engine, commands, admissible=lambda engine: ()):
+def play(engine, commands):
     """What an engine shows at the start, and after each command."""
-    yield Seen(engine.reset(), tuple(admissible(engine)), engine.won)
+    yield Seen(engine.reset(), tuple(engine.admissible()), engine.won)
     for command in commands:
         text = engine.step(command)
-        yield Seen(text, tuple(admissible(engine)), engine.won)
-
-
-def guesses(engine):
-    """Commands that may be possible now, but for those that change nothing."""
-    names = engine.world.names
-    yield from (f"go to {names[receptacle]}" for receptacle in engine.world.places)
-    for receptacle in engine._here:
-        where = names[receptacle]
-        yield from (f"{verb} {where}" for verb in ("open", "close", "examine"))
-        if engine._held:
-            yield f"move {names[engine._held]} to {where}"
-            yield from (f"{verb} {names[engine._held]} with {where}" for verb in engine.world.tools)
-        elif engine._accessible(receptacle):
-            yield from (f"take {names[thing]} from {where}" for thing in engine._inside(receptacle))
+        yield Seen(text, tuple(engine.admissible()), engine.won)

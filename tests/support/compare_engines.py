@@ -3,8 +3,8 @@
     python -m tests.support.compare_engines --games 300 --steps 60 --seed 1
     python -m tests.support.compare_engines --data ~/.cache/alfworld/json_2.1.1/valid_unseen --steps 50
 
-Each game is played twice: its known solution, then a random walk. After every command the observation
-and whether the game is won have to be the same to the character. A difference is printed with
+Each game is played twice: its known solution, then a random walk. After every command the observation, the whole list
+of admissible commands and whether the game is won have to be the same to the character. A difference is printed with
 the commands that lead to it, and the program then ends with status 1.
 """
 
@@ -36,13 +36,17 @@ class Tally:
     differences: list[str] = field(default_factory=list)
 
 
+def shown(engine, text):
+    return text, engine.admissible(), engine.won
+
+
 def compare(game, steps, seed, workers):
     """Play a game on both engines: its solution, then a random walk of so many steps."""
     tally, random = Tally(), Random(f"{seed} {game.id}")
     native, reference = NativeEngine(World.of(game)), TextWorldEngine(game, workers)
 
     def agree(commands, ours, theirs):
-        if (mine := (ours, native.won)) == (its := (theirs, reference.won)):
+        if (mine := shown(native, ours)) == (its := shown(reference, theirs)):
             return True
         tally.differences.append(f"{game.id} after {list(commands)}\n  native:    {mine}\n  reference: {its}")
         return False
@@ -61,9 +65,9 @@ def compare(game, steps, seed, workers):
         tally.solved += native.won
         walk = []
         if agree(walk, native.reset(), reference.reset()):
-            seen = reference.admissible()
-            while len(walk) < steps and step(walk, next_command(reference.admissible(), seen, random)):
-                seen += random.sample(reference.admissible(), 3)
+            seen = native.admissible()
+            while len(walk) < steps and step(walk, next_command(native.admissible(), seen, random)):
+                seen += random.sample(native.admissible(), 3)
     finally:
         reference.close()
     return tally

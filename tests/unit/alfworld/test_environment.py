@@ -1,12 +1,10 @@
 import json
-from dataclasses import replace
 
 import pytest
 
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.alfworld.generate import generate
-from langgraph_reflexion.envs.alfworld.textworld import installed_texts, to_tw_pddl
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -101,32 +99,27 @@ def test_invalid_settings_and_tasks_are_named(use, says):
         use()
 
 
-@pytest.fixture
-def put():
-    """Writes a game to a file with the installed ALFWorld's rules and wording."""
-    pytest.importorskip("alfworld", reason="alfworld is not installed")
-
-    def write(folder, game, goal=None):
-        folder.mkdir(parents=True)
-        problem = game.problem if goal is None else f"{game.problem[: game.problem.index('(:goal')]}(:goal {goal}))"
-        content = to_tw_pddl(replace(game, problem=problem), *installed_texts())
-        (folder / "game.tw-pddl").write_text(json.dumps(content))
-
-    return write
+def state_file(folder, game, goal=None):
+    """Write a game without a domain and a grammar."""
+    folder.mkdir(parents=True)
+    problem = game.problem if goal is None else f"{game.problem[: game.problem.index('(:goal')]}(:goal {goal}))"
+    (folder / "initial_state.pddl").write_text(problem)
+    params = {"object_target": "Mug", "parent_target": "Cabinet"}
+    (folder / "traj_data.json").write_text(json.dumps({"task_type": "pick_and_place_simple", "pddl_params": params}))
 
 
-def test_invalid_games_are_found_before_the_first_one_is_played(tmp_path, put):
+def test_invalid_games_are_found_before_the_first_one_is_played(tmp_path):
     for number in range(3):
-        put(tmp_path / str(number), generate("pick", seed=3, index=number), "(or)" if number == 2 else None)
+        state_file(tmp_path / str(number), generate("pick", seed=3, index=number), "(or)" if number == 2 else None)
     environment = ALFWorld(path=tmp_path)
     tasks = environment.tasks()
     assert environment.played_by(tasks[:2]) == "the native ALFWorld engine"
-    with pytest.raises(EnvironmentUnavailable, match=r"2/game\.tw-pddl.*never hold"):
+    with pytest.raises(EnvironmentUnavailable, match=r"2/initial_state\.pddl.*never hold"):
         environment.played_by(tasks)
 
 
-def test_a_task_is_found_with_the_games_in_another_folder(tmp_path, put):
-    put(tmp_path / "one" / "games" / "a", generate("pick", seed=3, index=0))
+def test_a_task_is_found_with_the_games_in_another_folder(tmp_path):
+    state_file(tmp_path / "one" / "games" / "a", generate("pick", seed=3, index=0))
     (task,) = ALFWorld(path=tmp_path / "one" / "games").tasks()
     (tmp_path / "one").rename(tmp_path / "two")
     assert ALFWorld(path=tmp_path / "two" / "games").start(task).observation.endswith(task["instruction"])

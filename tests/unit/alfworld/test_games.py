@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
+from langgraph_reflexion.envs.alfworld.game_builder import goal
 from langgraph_reflexion.envs.alfworld.games import KINDS, games_in
 from langgraph_reflexion.envs.alfworld.generate import generated_game
 from langgraph_reflexion.envs.alfworld.textworld import to_tw_pddl
@@ -20,6 +21,15 @@ def put(folder, game, **changes):
     content = to_tw_pddl(game, DOMAIN, GRAMMAR) | changes
     (folder / "game.tw-pddl").write_text(json.dumps({k: v for k, v in content.items() if v != "absent"}))
     return folder
+
+
+def state(folder, game, **changes):
+    """Write an initial state without a goal, and ALFRED's description of the task."""
+    folder.mkdir(parents=True)
+    (folder / "initial_state.pddl").write_text(game.problem[: game.problem.index("(:goal")] + ")\n")
+    params = {"object_target": "Mug", "parent_target": "Cabinet", "toggle_target": "", "mrecep_target": ""}
+    described = {"task_type": TYPES[game.kind], "pddl_params": params | {"object_sliced": False} | changes}
+    (folder / "traj_data.json").write_text(json.dumps(described))
 
 
 def test_a_written_game_reads_the_same(tmp_path):
@@ -81,3 +91,20 @@ def test_a_broken_file_is_named(tmp_path, changes, why):
         (folder / "game.tw-pddl").write_bytes(changes)
     with pytest.raises(EnvironmentUnavailable, match=rf"broken/game\.tw-pddl .*{why}"):
         list(games_in(tmp_path))
+
+
+def test_a_state_without_a_goal_gets_one(tmp_path):
+    heat, look = (next(game for game in GAMES if game.kind == kind) for kind in ("heat", "look"))
+    state(tmp_path / "0", heat)
+    state(tmp_path / "1", look, object_target="Pen", toggle_target="FloorLamp")
+    state(tmp_path / "2", look, object_target="Pen", parent_target=None)
+    first, second, third = games_in(tmp_path)
+    assert (first.kind, first.instruction) == ("heat", "put a hot mug in the cabinet.")
+    assert first.problem.count("(:goal") == 1
+    assert goal("heat", "Mug", "Cabinet") in first.problem
+    assert (first.domain, first.grammar) == (None, None)
+    assert (second.kind, second.instruction) == ("look", "look at a pen under the floorlamp.")
+    assert "FloorLampType" in second.problem
+    assert third.instruction == "look at a pen under the desklamp."
+    with pytest.raises(ConfigurationError, match="no games"):
+        list(games_in(tmp_path, "valid_unseen"))

@@ -37,6 +37,7 @@ def test_every_walkthrough_solves_its_game(games):
         assert engine.reset().endswith(f"Your task is to: {game.instruction}")
         for command in game.walkthrough:
             assert not engine.won, game.id
+            assert command in engine.admissible()
             assert engine.step(command) != "Nothing happens."
         assert engine.won, game.id
 
