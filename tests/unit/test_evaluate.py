@@ -112,6 +112,7 @@ async def test_a_trial_cut_short_by_its_budget_has_no_verdict_and_one_note():
     [
         (record(1, 0.0, "terminated"), 1),  # it ended by itself
         (record(1, 0.0, "hallucination"), 2),
+        (record(1, 0.0, "truncated"), 2),
         (record(1, -1.0, "terminated"), 2),
         (record(1, 0.5, "hallucination"), 1),
         (record(1, None, "budget"), 2),
