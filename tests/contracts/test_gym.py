@@ -79,6 +79,8 @@ def test_trial_ends_with_total_reward_and_verdict():
     assert (last.reward, last.terminated, after) == (1.0, True, last)
     ended = "FFFH\nHFF[G red]\nThe episode is over. Total reward: 1.\nThe task is solved."
     assert last.observation.endswith(ended)
+    cut = GymEnvironment(lambda task: lake(max_episode_steps=2), actions=WAYS, success=0)
+    assert [(each.reward, each.truncated) for each in taken(cut, "left", "left")] == [(0.0, False), (1.0, True)]
 
 
 def test_functions_are_called_with_what_they_name():

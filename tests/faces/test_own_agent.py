@@ -12,7 +12,7 @@ from langgraph_reflexion.agents import AgentTasks, load_tasks
 from tests.support.cli import call, forget, one_line, start
 
 AGENT = """
-import asyncio
+import asyncio, os, signal
 from langchain.agents import create_agent
 from langgraph.graph import MessagesState, StateGraph
 from langgraph_reflexion import Environment, WrappedAgent
@@ -22,6 +22,8 @@ def reply(messages):
     said = " ".join(message.text for message in messages)
     if "You have just failed" in said:
         return "Italy's is Rome."
+    if "Italy" in said and os.path.exists("deadly"):
+        os.kill(os.getpid(), signal.SIGKILL)
     return "Paris" if "France" in said else "Rome" if "Italy's is Rome" in said else "Milan"
 
 agent = create_agent(ScriptedChatModel(replies=reply), tools=[])
@@ -126,6 +128,21 @@ def test_a_function_without_a_model_runs_under_a_strategy_that_needs_none(home, 
 def test_an_agent_that_ends_the_process_is_named(home):
     status, _, err = call(home, "run", "my_agent.py:leaves", *PLAIN)
     assert (status, "my_agent.py, line" in one_line(err), "sys.exit(3)" in err) == (1, True, True)
+
+
+@pytest.mark.long
+def test_a_killed_run_is_resumed_unless_its_tasks_have_changed(home):
+    (home / "deadly").touch()
+    process = start(home, *CHECKED, "--concurrency", "1")
+    process.communicate(timeout=120)
+    (home / "deadly").unlink()
+    assert (process.returncode, outcomes(home / "run")) == (-signal.SIGKILL, SOLVED[:1])
+    (home / "tasks.jsonl").write_text(TASKS.replace("Rome", "Turin"))
+    status, _, err = call(home, "resume", "run")
+    assert (status, "have changed" in one_line(err)) == (2, True)
+    (home / "tasks.jsonl").write_text(TASKS)
+    assert call(home, "resume", "run")[::2] == (0, "")
+    assert outcomes(home / "run") == SOLVED
 
 
 @pytest.mark.long

@@ -78,17 +78,18 @@ def test_a_fault_is_the_answer():
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "kinds"),
+    ("first", "second", "pauses", "kinds"),
     [
-        (said("c3"), said("c4"), ["human", "ai", "human", "ai"]),
-        (said("c4"), said("c4"), ["human", "ai", "human", "ai"]),
-        (said("c3", id="1"), said("c4", id="1"), ["human", "ai", "ai"]),
+        (said("c3"), said("c4"), [], ["human", "ai", "human", "ai"]),
+        (said("c4"), said("c4"), [], ["human", "ai", "human", "ai"]),
+        (said("c4"), said("c4"), ["act"], ["human", "human", "ai"]),
+        (said("c3", id="1"), said("c4", id="1"), [], ["human", "ai", "ai"]),
     ],
-    ids=["another", "the same again", "edited"],
+    ids=["another", "the same again", "the same while paused", "edited"],
 )
-def test_a_message_on_a_used_thread_begins_a_new_task(first, second, kinds):
+def test_a_message_on_a_used_thread_begins_a_new_task(first, second, pauses, kinds):
     graph = compiled(saved=True)
-    graph.invoke(first, THREAD)
+    graph.invoke(first, THREAD, interrupt_after=pauses)
     final = graph.invoke(second, THREAD)
     assert [kind for kind, _ in spoken(final)] == kinds
     assert (final["task"]["id"], final["status"], len(final["trials"])) == ("c4", "solved", 1)

@@ -80,6 +80,16 @@ def test_a_fork_with_another_action_continues_from_there_and_is_the_threads_newe
     assert len(before.views) == 3
 
 
+def test_a_fork_with_another_reflection_shows_it_to_the_next_trial():
+    graph, model = counting(InMemorySaver())
+    graph.invoke(INPUT, THREAD)
+    fork = [state for state in graph.get_state_history(THREAD) if state.next == ("reset",)][-2]
+    advice, calls = [{"trial": 1, "text": "A person's advice."}], len(model.prompts)
+    final = graph.invoke(None, graph.update_state(fork.config, {"reflections": advice}, as_node="reflect"))
+    assert "- Trial 1: A person's advice." in text_of(model.prompts[calls])
+    assert [lesson["text"] for lesson in final["reflections"]] == ["A person's advice.", "Lesson 2."]
+
+
 def test_the_states_of_a_stream_hold_every_trial_with_its_steps():
     states = list(counting(None)[0].stream(INPUT, stream_mode="values"))
     trials = trials_of(states)

@@ -86,11 +86,19 @@ def test_reply_and_its_usage():
         assert client(server).invoke("?").usage_metadata is None
 
 
+class Binding(ScriptedChatModel):
+    bound: list = []
+
+    def bind_tools(self, tools, **kwargs):
+        self.bound.append((tools, kwargs))
+        return super().bind_tools(tools, **kwargs)
+
+
 def test_model_receives_the_request():
     called = {"name": "add", "args": {"amount": 1}, "id": "a", "type": "tool_call"}
     history = [SystemMessage("rules"), HumanMessage("task"), AIMessage("one", tool_calls=[called])]
     history.append(ToolMessage("The counter stands at 1.", tool_call_id="a"))
-    model = always()
+    model = Binding(replies=lambda _: SAYS)
     with ModelServer(model) as server:
         client(server, seed=11).invoke(history)
         client(server).bind_tools([ADD], tool_choice="required").invoke("?", seed=12)
@@ -98,6 +106,7 @@ def test_model_receives_the_request():
     assert [(type(m), m.text) for m in prompt] == [(type(m), m.text) for m in history]
     assert (prompt[2].tool_calls, prompt[3].tool_call_id) == ([called], "a")
     assert model.seeds == [11, 12]
+    assert model.bound == [([ADD], {"tool_choice": "required"})]
 
 
 def test_tool_calls():
