@@ -10,6 +10,7 @@ from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
 from langgraph_reflexion.errors import validated
+from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.studio import SERVED
 from langgraph_reflexion.studio.graphs import BuiltGraph, GraphFactory
 from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address
@@ -170,3 +171,11 @@ def test_only_allowed_model_servers_are_accepted(monkeypatch):
     for other in ("https://models.example.evil/v1", "http://[::1].evil/v1", "http://[::1]:80evil/v1", "http://[::1"):
         with pytest.raises(ConfigurationError, match="base_url"):
             check_address(other)
+
+
+def test_unedited_prompt_is_the_actors_default():
+    programming = SERVED["programming"]
+    base, settings = load_prompts("programming"), programming.form(actor="react")
+    assert settings.prompts(base) is base
+    edited = settings.model_copy(update={"act_prompt": "Write it."})
+    assert edited.prompts(base).render("act") == "Write it."
