@@ -92,7 +92,7 @@ def test_a_message_on_a_used_thread_begins_a_new_task(first, second, pauses, kin
     graph.invoke(first, THREAD, interrupt_after=pauses)
     final = graph.invoke(second, THREAD)
     assert [kind for kind, _ in spoken(final)] == kinds
-    assert (final["task"]["id"], final["status"], len(final["trials"])) == ("c4", "solved", 1)
+    assert (final["task"]["id"], final["status"], final["trial"], len(final["trials"])) == ("c4", "solved", 1, 1)
     beside = graph.invoke({"task": "c3"}, THREAD)  # the conversation
     assert (beside["task"]["id"], [kind for kind, _ in spoken(beside)][-2:]) == ("c3", ["ai", "ai"])
 

@@ -118,6 +118,14 @@ def test_a_bug_ends_the_trial_with_its_error(collected):
     assert "a bug" in trial.error
 
 
+def test_a_graph_within_an_agent_has_trials_of_its_own(collected):
+    inner = counting()
+    agent = RunnableLambda(lambda messages: inner.invoke(INPUT)["status"])
+    around(agent).invoke({"task": "Count."}, {"callbacks": [collected]})
+    [trial] = trials_in(collected.traced_runs[0])
+    assert TWO_TRIALS in map(tree, below(trial))
+
+
 INGEST = {
     "use_multipart_endpoint": False,
     "size_limit": 100,
