@@ -242,7 +242,8 @@ class ModelServer(FaultyServer[ModelRequest]):
 
 def _checked(fault: Fault) -> Fault:
     if isinstance(fault, str):
-        one_of("fault", fault.partition(":")[0], MODEL_FAULTS)
+        name = fault.partition(":")[0]
+        one_of("fault", name if name in ("429-retry-after", "refused") else fault, MODEL_FAULTS)
     return fault
 
 

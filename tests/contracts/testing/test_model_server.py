@@ -68,9 +68,10 @@ def test_errors_have_the_status_and_code_of_openai():
         assert client(server).invoke("?").text == SAYS
 
 
-def test_unknown_fault_is_refused():
+@pytest.mark.parametrize("unknown", ["418", "429:5"])  # seconds are those of 429-retry-after
+def test_unknown_fault_is_refused(unknown):
     with pytest.raises(ConfigurationError, match="choose one of 429"):
-        ModelServer(faults=[None, "418"])
+        ModelServer(faults=[None, unknown])
 
 
 def test_reply_and_its_usage():
