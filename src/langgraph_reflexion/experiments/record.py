@@ -200,15 +200,17 @@ class Run:
         Raises:
             ConfigurationError: they can no longer be read.
         """
-        found: list[TrialRow] = []
-        if keys := [key_of(row) for row in self.tasks.get(task, ())]:
-            with _reading(self.folder, TRIALS), (self.folder / TRIALS).open("rb") as file:
-                for key in keys:
-                    file.seek(self.places[key])
-                    found.append(json.loads(file.readline()))
-                    if key_of(found[-1]) != key:
-                        raise ValueError(f"{TRIALS} has changed: try again")
-        return found
+        if not (keys := [key_of(row) for row in self.tasks.get(task, ())]):
+            return []
+        with _reading(self.folder, TRIALS):
+            try:
+                return _whole(self.folder / TRIALS, keys, self.places)
+            except (ValueError, KeyError, TypeError):
+                # The run went on, and its rows are in other places.
+                _, places = _trials(self.folder, self.info["tasks"])
+                self.places.clear()
+                self.places.update(places)
+                return _whole(self.folder / TRIALS, [key for key in keys if key in places], places)
 
     def __repr__(self) -> str:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
@@ -313,6 +315,17 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
     for key in sorted(rows, key=itemgetter(1)):
         found[key[0]].append(rows[key])
     return found, places
+
+
+def _whole(path: Path, keys: Sequence[Key], places: Mapping[Key, int]) -> list[TrialRow]:
+    found: list[TrialRow] = []
+    with path.open("rb") as file:
+        for key in keys:
+            file.seek(places[key])
+            found.append(json.loads(file.readline()))
+            if key_of(found[-1]) != key:
+                raise ValueError(f"{TRIALS} has changed: try again")
+    return found
 
 
 @contextmanager

@@ -55,6 +55,9 @@ def test_a_run_holds_no_steps_and_reads_them_when_they_are_shown(tmp_path):
     assert ["steps" in each for each in run.trials] == [False] * 4
     assert ["steps" in each for each in run.whole_trials("a")] == [True] * 4
     assert run.whole_trials("b") == []
+    file = run.folder / "trials.jsonl"
+    file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))  # as by a run that goes on
+    assert [each["trial"] for each in run.whole_trials("a")] == [1, 2, 3, 4]
 
 
 def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path):
