@@ -39,8 +39,10 @@ class WebShop(Environment):
             `train`. A file is read once, which takes long if it is large, and cached in
             `$XDG_CACHE_HOME/langgraph-reflexion`.
         seed: Seed of the generated products and goals, and of the budgets and prices of the official ones.
+        strict: Whether actions are as strict as in ReAct and Reflexion; see `WebShopEpisode`.
 
     Raises:
+        ConfigurationError: `strict` is not a bool.
         EnvironmentUnavailable: The extra `webshop` or the files are missing.
     """
 
@@ -65,10 +67,12 @@ class WebShop(Environment):
         },
     }
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, seed: int = 0) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, seed: int = 0, strict: bool = False) -> None:
         if not all(map(find_spec, ("ijson", "rapidfuzz", "Stemmer"))):
             raise EnvironmentUnavailable(f"WebShop needs {the_extra('webshop')}")
-        self.seed = seed
+        if not isinstance(strict, bool):  # the string "False" would be true
+            raise ConfigurationError(f"strict is {strict!r}: give true or false")
+        self.seed, self.strict = seed, strict
         self.files = None if path is None else find_files(path)
         if path is not None:
             self.splits = (*SPLITS, *type(self).splits)
@@ -85,7 +89,7 @@ class WebShop(Environment):
         return [self._task(chosen, number, goals[number].instruction) for number in numbers[:limit]]
 
     def start(self, task: Task) -> WebShopEpisode:
-        return WebShopEpisode(self._shop(task))
+        return WebShopEpisode(self._shop(task), self.strict)
 
     def blocks(self, task: Task) -> bool:
         """Return whether the shop is on disk or still to be made; see `Environment.blocks`."""

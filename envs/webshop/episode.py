@@ -17,21 +17,24 @@ from langgraph_reflexion.envs.webshop.shop import (
 
 MAX_LISTED = 60
 """Maximum number of clickable elements in an error message: some products have hundreds of sizes."""
+INVALID = "Invalid action!"
+"""The only feedback on impossible actions that ReAct's agents get."""
 OVER = "The episode is over: no further action is possible."
 
 
 class WebShopEpisode(Episode):
     """One attempt to buy what an instruction asks for.
 
-    The reward is 0.0 until something is bought, which ends the episode. Unlike in ReAct and Reflexion, names need not
-    match exactly, all pages of results can be reached, and impossible actions are explained.
+    The reward is 0.0 until something is bought, which ends the episode.
 
     Args:
         shop: The source of pages.
+        strict: Whether to be as strict as ReAct and Reflexion: names have to match exactly, further pages of results
+            are out of reach, and impossible actions are not explained.
     """
 
-    def __init__(self, shop: Shop) -> None:
-        self._shop = shop
+    def __init__(self, shop: Shop, strict: bool = False) -> None:
+        self._shop, self._strict = shop, strict
         self.state = State()
         self._page = shop.page(self.state)
         self.observation = render(self._page)
@@ -56,17 +59,22 @@ class WebShopEpisode(Episode):
         self, element: Annotated[str, "what to click, as it is written on the page: a button, a product, an option"]
     ) -> str:
         """Click a button, the code of a product, or the value of an option on this page."""
-        found = find(self._page.nodes, self.state, element)
-        if found is None:
+        found = find(self._page.nodes, self.state, element, exact=self._strict)
+        if found is None or (self._strict and self.state.page == "results" and found.text in ("Next >", "< Prev")):
             return self._refused(f"there is no {' '.join(element.split())!r:.200} to click on this page")
         page = self._go(clicked(self.state, found))
         return f"You have clicked {found.text}." if found.kind == "option" else render(page)
+
+    def invalid(self, why: str) -> str:
+        return INVALID if self._strict else super().invalid(why)
 
     def _go(self, state: State) -> Page:
         self.state, self._page = state, self._shop.page(state)
         return self._page
 
     def _refused(self, why: str) -> str:
+        if self._strict:
+            return INVALID
         nodes = clickable(shown(self._page))
         elements = [f"[{node.text}]" for node in nodes[:MAX_LISTED]] + ["..."] * (len(nodes) > MAX_LISTED)
         possible = f"You can click {', '.join(elements)}" if nodes else "You can search: search[{query}]"

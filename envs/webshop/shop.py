@@ -133,14 +133,14 @@ def clean_query(query: str) -> str:
     return cleaned if any(c.isalnum() for c in cleaned) else ""
 
 
-def find(nodes: Sequence[Node], state: State, element: str) -> Node | None:
-    """Return the clicked node, or None if no node has that name; case, blanks and brackets do not matter.
+def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
+    """Return the clicked node, or None if no node has that name; case, blanks and brackets matter if `exact`.
 
     If several options have the same value, it is the last one, as in the original, or the one before if the last is
     already chosen.
     """
-    wanted = normalize_element(element)
-    there = [node for node in clickable(nodes) if normalize_element(node.text) == wanted]
+    wanted = element if exact else normalize_element(element)
+    there = [node for node in clickable(nodes) if (node.text if exact else normalize_element(node.text)) == wanted]
     free = [node for node in there if (node.option, node.text) not in state.options]
     return next(reversed(free or there), None)
 

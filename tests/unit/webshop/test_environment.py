@@ -27,9 +27,9 @@ def store():
     store.close()
 
 
-def episode(store, wanted=STICK, options=("bright citrus",)):
+def episode(store, wanted=STICK, options=("bright citrus",), strict=False):
     goal = Goal(wanted["asin"], "buy it", ("long lasting",), options, 20.0)
-    return WebShopEpisode(Shop(store, goal))
+    return WebShopEpisode(Shop(store, goal), strict)
 
 
 def do(episode, *texts):
@@ -136,8 +136,21 @@ def test_other_text_is_no_action_and_capitals_make_no_other(environment):
     assert not environment.equivalent(one, third)
 
 
+def test_strict_mode_refuses_inexact_actions(store):
+    shopping = episode(store, strict=True)
+    assert do(shopping, "click[Back to Search]", "click[Buy Now]", "buy") == ["Invalid action!"] * 3
+    assert "Invalid" not in "".join(do(shopping, "search[meadow]"))
+    assert do(shopping, "click[Next >]") == ["Invalid action!"]
+    assert "Invalid" not in "".join(do(shopping, "click[B000000001]"))
+    state = shopping.state
+    assert do(shopping, "click[buy now]", "click[Bright Citrus]", "search[meadow]") == ["Invalid action!"] * 3
+    assert shopping.state == state
+    with pytest.raises(ConfigurationError, match="strict"):
+        WebShop(strict="False")
+
+
 def test_a_task_is_played_with_its_own_seed_and_after_close():
-    task, catalogue, other = WebShop(seed=1).tasks()[3], generate(1), WebShop(seed=2)
+    task, catalogue, other = WebShop(seed=1).tasks()[3], generate(1), WebShop(seed=2, strict=True)
     for _ in range(2):
         shopping = other.start(task)
         rewards = [shopping.step(other.parse(text)).reward for text in solution(catalogue, catalogue.goals[3])]
