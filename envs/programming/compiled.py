@@ -119,7 +119,9 @@ class CompiledGrader:
         """
         answers: list[Answer] = []
         memory = max(self._limits.memory, language.memory * MB)
-        limits = replace(self._limits, memory=memory, result=self._limits.result + room)
+        # The archive lies beside what is unpacked.
+        disk = self._limits.disk + len(built.get(_MADE, b""))
+        limits = replace(self._limits, memory=memory, disk=disk, result=self._limits.result + room)
         while len(answers) < count:
             argv = [*(_UNPACK if _MADE in built else ()), *language.run, str(len(answers))]
             done = self._run(language, argv, built, limits)

@@ -21,7 +21,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     parse,
     valid,
 )
-from langgraph_reflexion.envs.programming.sandbox_runner import ENDED, NotPlainError, decode, encode
+from langgraph_reflexion.envs.programming.sandbox_runner import ENDED, UNCALLED, NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, ended_by, holds, one_line, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -38,7 +38,8 @@ class Checked:
     """The outcome of checks."""
 
     outcome: str
-    """`passed`, `failed`, or `inexpressible` if they never call the candidate, or with a value that is not plain."""
+    """`passed`, `failed`, `vacuous` if they never call the candidate, or `inexpressible` if they call it with a value
+    that is not plain."""
     why: str = ""
     where: str = ""
     """The line of the checks that failed."""
@@ -64,7 +65,7 @@ class PythonGrader:
                     return f"{case.call}: {why}"
         if problem.test:
             done = self._checks(code, problem.entry_point, problem.setup, problem.test)
-            if done.outcome == "inexpressible":
+            if done.outcome in ("inexpressible", "vacuous"):
                 raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
             if done.outcome != "passed":
                 return f"{done.where}: {done.why}" if done.where else done.why
@@ -96,7 +97,7 @@ class PythonGrader:
     def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
         """Run a test that is more than a call, in its own process."""
         done = self._checks(code, problem.entry_point, _setup(problem), test)
-        passed = done.outcome == "passed"
+        passed = done.outcome in ("passed", "vacuous")
         # An AssertionError says no more than that the test failed.
         error = "" if passed or done.why.startswith("AssertionError") else done.why
         return TestOutcome(test, passed, output=done.last, error=error)
@@ -167,6 +168,8 @@ class PythonGrader:
         if "outcome" not in message:
             return Checked("failed", f"the checks {ended_by(done, longer) or 'ended without an outcome'}")
         outcome = _outcome(message)
+        if outcome.why == UNCALLED:
+            return replace(outcome, why=_why(b"", candidate, self._limits) or UNCALLED)
         why = ended_by(candidate, self._limits) if outcome.why == ENDED else ""
         return replace(outcome, why=why or outcome.why)
 
@@ -219,7 +222,7 @@ def _why(hello: bytes, done: Result, limits: Limits) -> str | None:
             return None
         case {"raised": [str(name), str(text), _]}:
             return _exception_line(name, text)
-    said = done.errors.strip().splitlines() or ["the program ended before it was called"]
+    said = done.errors.strip().splitlines() or [UNCALLED]
     return ended_by(done, limits) or one_line(said[-1][:500])
 
 

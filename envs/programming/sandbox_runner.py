@@ -25,8 +25,9 @@ _DEPTH = 200
 _COLLIDING = 64
 _LONGEST_SHOWN = 1 << 18
 
-ENDED = "the program ended during the call"
+ENDED, UNCALLED = "the program ended during the call", "the program ended before it was called"
 """Why a candidate gave no answer, unless a limit ended it."""
+_MALFORMED = "its answer is malformed"
 
 
 class NotPlainError(Exception):
@@ -84,7 +85,7 @@ def decode(data: Any, depth: int = 0) -> Any:
             return bytes.fromhex(inner)
         if kind == "complex":
             return complex(*inner)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise NotPlainError(str(error)) from None
     raise NotPlainError(str(kind)[:100])
 
@@ -184,12 +185,12 @@ class Remote:
 
     def begin(self) -> None:
         """Wait until the candidate is loaded."""
-        match self._read():
+        match self._read(UNCALLED):
             case {"ready": True}:
                 return
             case {"raised": [str(name), str(text), _]}:
                 raise _Ended("failed", f"{name}: {text}".rstrip(": "))
-        raise _Ended("failed", "its answer is malformed")
+        raise _Ended("failed", _MALFORMED)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate, and apply its changes to the arguments."""
@@ -212,15 +213,17 @@ class Remote:
         self.answered, self.last = True, value
         return value
 
-    def _read(self) -> Any:
-        message = self._line.read()
+    def _read(self, at_the_end: str = ENDED) -> Any:
+        try:
+            message = self._line.read()
+        except (ValueError, RecursionError):
+            raise _Ended("failed", _MALFORMED) from None
         if message is None:
-            raise _Ended("failed", ENDED)
+            raise _Ended("failed", at_the_end)
         return message
 
     def _reply(self, call: Any) -> tuple[Exception | None, Any, list[Any] | tuple[Any, ...]]:
         """Read the candidate's answer, which may be anything: its exception or value, and the arguments it left."""
-        why = "its answer is malformed"
         try:
             self._line.write({"call": call, "keep": True})
             match self._read():
@@ -231,14 +234,12 @@ class Remote:
                 case {"value": value, **rest}:
                     answer = None, decode(value)
                 case _:
-                    raise _Ended("failed", why)
+                    raise _Ended("failed", _MALFORMED)
             after = decode(rest.get("after", []))
         except NotPlainError as error:
             raise _Ended("failed", f"it returned a value that is not plain: {error}") from None
         except OSError:
             raise _Ended("failed", ENDED) from None
-        except (ValueError, RecursionError):
-            raise _Ended("failed", why) from None
         return (*answer, after if isinstance(after, list | tuple) else [])
 
 
@@ -286,7 +287,7 @@ def run_checks(entry_point: str) -> NoReturn:
         space.update({"candidate": remote, entry_point: remote})
         exec(compile(test, "test.py", "exec"), space)
         if not remote.called:
-            raise _Ended("inexpressible", "they never call the candidate")
+            raise _Ended("vacuous", "they never call the candidate")
         if remote.ended is not None:
             raise remote.ended
         outcome = {"outcome": "passed"}

@@ -7,7 +7,7 @@ import shutil
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import Field
@@ -101,6 +101,10 @@ class Sandbox:
             raise ConfigurationError(f"a run gets at most {MAX_FILES} files, in a fresh folder: give no cwd")
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
+        contents = {within(name): _bytes(content) for name, content in (files or {}).items()}
+        folders = {".", *(str(folder) for name in contents for folder in PurePosixPath(name).parents)}
+        if both := sorted(folders & contents.keys()):
+            raise ConfigurationError(f"{both[0]!r:.80} cannot be both a file and a folder")
         seen = exposed_paths(network=policy.network)
         path = policy.env.get("PATH", seen.path)
         binds = self._binds(policy)
@@ -123,7 +127,7 @@ class Sandbox:
             hidden=[os.path.realpath(path) for path in policy.hidden],
             unix=not policy.network and all(bind.own for bind in policy.binds),
             cwd=folder,
-            files={within(name): _bytes(content) for name, content in (files or {}).items()},
+            files=contents,
             collect=list(map(within, collect)),
             network=policy.network,
             fork=policy.fork,
@@ -145,7 +149,10 @@ class Sandbox:
     def _binds(self, policy: Policy) -> list[protocol.Bound]:
         binds = []
         for bind in policy.binds:
-            source, target = os.path.abspath(bind.source), os.path.abspath(bind.target or bind.source)
+            try:
+                source, target = os.path.abspath(bind.source), os.path.abspath(bind.target or bind.source)
+            except OSError as error:
+                raise ConfigurationError(f"cannot bind {bind.source}, the current folder is gone: {error}") from None
             guarded = bind.writable and not bind.own and os.path.isdir(source)
             binds.append((source, target, bind.writable, guarded))
         validate_binds(binds)

@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.sandbox.helper.launch import HOME, WORK
 from langgraph_reflexion.envs.sandbox.helper.protocol import Bound
 from langgraph_reflexion.errors import ConfigurationError, checked
 
+_LONGEST_NAME = 255
 MAX_FILES = 200
 """Number of files of a run: bubblewrap writes each from a descriptor, and accepts a few thousand arguments."""
 
@@ -113,6 +114,8 @@ def within(name: str) -> str:
     """Return the normalized name of something in the working directory."""
     if not name or name.startswith("/") or ".." in name.split("/"):
         raise ConfigurationError(f"{name!r:.80} is not a name within the working directory")
+    if max(map(len, os.fsencode(name).split(b"/"))) > _LONGEST_NAME:
+        raise ConfigurationError(f"{name!r:.80} is too long for a file's name")
     return os.path.normpath(name)
 
 

@@ -112,6 +112,7 @@ def test_checks_that_catch_everything_fail_a_candidate_that_exits(grader):
     problem = replace(CHECKS, entry_point="f", test=test)
     assert not grader.failure(problem, "def f(n):\n    raise ValueError")
     assert grader.failure(problem, "import os\ndef f(n):\n    os._exit(0)") == "the program ended during the call"
+    assert grader.failure(problem, "import os\nos._exit(0)") == "the program ended before it was called"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,7 @@ def test_self_written_tests_in_python(grader):
         "assert spread([3, 1]) == 2": (False, "3"),
         "assert [spread([n, n]) for n in range(2)] == [0, 0]": (False, "1"),
         "assert spread(3) == 3": (False, ""),
+        "assert True or spread([])": (True, ""),
         "assert spread([]) + 1 == 1": (False, ""),
     }
     outcomes, again = grader.run_tests(CALLS, code, list(tests), times=2)

@@ -107,7 +107,8 @@ def test_plain_values_survive_json():
     for odd in (object(), len, type("Own", (int,), {})(3)):
         with pytest.raises(NotPlainError):
             encode(odd)
-    for data in ({"no": 1}, {"set": [{"int": hex(n * (2**61 - 1))} for n in range(256, 20000)]}, {"tuple": 3}):
+    colliding = {"set": [{"int": hex(n * (2**61 - 1))} for n in range(256, 20000)]}
+    for data in ({"no": 1}, colliding, {"tuple": 3}, {"complex": [10**400, 0]}):
         with pytest.raises(NotPlainError):
             decode(data)
 
