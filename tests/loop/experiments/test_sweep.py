@@ -121,6 +121,16 @@ def test_a_run_stops_on_its_budget_and_continues_when_it_is_raised(tmp_path, wha
     assert len(first.prompts) + len(second.prompts) == 16
 
 
+def test_tasks_stop_on_their_own_budgets(tmp_path):
+    drive_all(tmp_path / "whole", **WHOLE)
+    stopped, _ = drive_all(tmp_path / "run", budgets={"task": {"actions": 2}}, **WHOLE)
+    assert (stopped.statuses["solved"], stopped.statuses["budget"]) == (2, 2)
+    # The third trial never starts: there is no reflection on the second.
+    assert [row["trial"] for row in rows(tmp_path / "run")] == [1, 1, 2, 1, 2, 1, 2]
+    drive_all(tmp_path / "run", **WHOLE)
+    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
+
+
 def test_the_seconds_of_a_resumed_run_add_up(tmp_path):
     def slowly(messages):
         time.sleep(0.05)
