@@ -178,6 +178,15 @@ def test_a_fault_while_judging_can_be_retried_without_another_action():
     assert ends == [(False, "hallucination", 5)] * 2
 
 
+def test_a_fault_before_a_trial_keeps_the_last_attempt():
+    breaking, options = Breaking(None, OSError("gone"), None), {"strategy": "last_attempt", "max_trials": 2}
+    graph, _ = compiled(counting_badly, breaking, InMemorySaver(), **ONCE | options)
+    stopped = graph.invoke(INPUT, THREAD)
+    graph.update_state(THREAD, *resume_point(stopped))
+    final = graph.invoke(None, THREAD)
+    assert (final["status"], final["trial"], len(final["last_attempt"])) == ("failed", 2, 5)
+
+
 JUDGE = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN])
 
 
