@@ -95,6 +95,11 @@ async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder
     recorded = experiments.read_run(folder)
     assert all(recorded.goals[task].endswith(".") for task in recorded.info["tasks"])
     assert experiments.trials_of_run(folder, "2").title == recorded.trials[-1]["task_id"]
+    budgets = {"task": {"actions": 1}}
+    short = experiments.run(
+        experiments.RunSettings.read({"environment": "alfworld", "limit": 2, "budgets": budgets}), f"{folder}2"
+    )
+    assert short.statuses["budget"] == 2
 
 
 # Numbers 1 to 4 take 1 to 4 trials of one action each, with a reflection between them: 10 acts and 6 reflections.
@@ -119,16 +124,6 @@ def test_a_run_stops_on_its_budget_and_continues_when_it_is_raised(tmp_path, wha
     assert (stopped.clean, more.clean) == (False, True)
     assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
     assert len(first.prompts) + len(second.prompts) == 16
-
-
-def test_tasks_stop_on_their_own_budgets(tmp_path):
-    drive_all(tmp_path / "whole", **WHOLE)
-    stopped, _ = drive_all(tmp_path / "run", budgets={"task": {"actions": 2}}, **WHOLE)
-    assert (stopped.statuses["solved"], stopped.statuses["budget"]) == (2, 2)
-    # The third trial never starts: there is no reflection on the second.
-    assert [row["trial"] for row in rows(tmp_path / "run")] == [1, 1, 2, 1, 2, 1, 2]
-    drive_all(tmp_path / "run", **WHOLE)
-    assert timeless(tmp_path / "run") == timeless(tmp_path / "whole")
 
 
 def test_the_seconds_of_a_resumed_run_add_up(tmp_path):
