@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 _EXACT = 1 << 53
 _DEPTH = 200
 _COLLIDING = 64
+_LONGEST = 1 << 20
 _LONGEST_SHOWN = 1 << 18
 
 ENDED, UNCALLED = "the program ended during the call", "the program ended before it was called"
@@ -105,10 +106,10 @@ class Line:
         self._writing = os.dup(writing)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
-    def read(self) -> Any:
-        """Read the next message; None at the end."""
-        line = self._reading.readline()
-        return json.loads(line) if line else None
+    def read(self, limit: int = -1) -> Any:
+        """Read the next message; None at the end, or if it has more than `limit` bytes."""
+        line = self._reading.readline(limit)
+        return json.loads(line) if line.endswith(b"\n") else None
 
     def write(self, message: dict[str, Any]) -> None:
         """Send a message."""
@@ -215,7 +216,7 @@ class Remote:
 
     def _read(self, at_the_end: str = ENDED) -> Any:
         try:
-            message = self._line.read()
+            message = self._line.read(_LONGEST)
         except (ValueError, RecursionError):
             raise _Ended("failed", _MALFORMED) from None
         if message is None:
