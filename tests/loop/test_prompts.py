@@ -97,7 +97,8 @@ def prompts_of(name, actor, layout):
     profile = replace(PROFILES["paper"], layout=layout)
     options = {"actor": actor, "max_trials": 2, "profile": profile}
     graph = create_reflexion(model, environment, **options).compile()
-    graph.invoke({"task": environment.tasks()[0]})
+    # The workspace's first task needs Rust.
+    graph.invoke({"task": next(task for task in environment.tasks() if not task["id"].endswith("-rs"))})
     prompts = [messages for messages in model.prompts if not messages[-1].text.endswith("Tests:")]
     asked = {role: [messages for messages in prompts if asks_for(messages) == role] for role in ("act", "reflect")}
     environment = environment.variant(actor) if actor in environment.variants else environment
