@@ -154,7 +154,7 @@ class PythonGrader:
         ours, theirs = socket.socketpair()
 
         def run_candidate() -> Result:
-            with theirs:  # with the run, what the checks read comes to its end
+            with theirs:  # closed after the run, so that the checks read its end
                 arguments, files = ["candidate", entry_point, str(_STDIN)], {"solution.py": _to_file(code)}
                 return self._run(arguments, files, self._limits, stdin=theirs.fileno())
 

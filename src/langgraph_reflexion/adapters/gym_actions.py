@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError, create_model
 
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
-from langgraph_reflexion.envs.actions import ActionSpec, allowed_values
+from langgraph_reflexion.envs.actions import ActionSpec
+from langgraph_reflexion.envs.json_schema import allowed_values
 from langgraph_reflexion.errors import ConfigurationError, explain
 
 _GIVE = "give actions=..., such as a dict of names and actions, or a function of a text"

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph_reflexion.envs.actions import ActionSpec, allowed_values, alternatives, literals, meant
+from langgraph_reflexion.envs.actions import ActionSpec
+from langgraph_reflexion.envs.json_schema import allowed_values, alternatives, literals, meant
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),

@@ -9,8 +9,8 @@ from typing import Any
 
 from jinja2.exceptions import TemplateError
 
-from langgraph_reflexion.envs.actions import alternatives, literals
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
+from langgraph_reflexion.envs.json_schema import alternatives, literals
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.errors import ConfigurationError
