@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 
 from langgraph_reflexion.envs.actions import Action, ActionSpec, invalid_action, spec_of
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
 
 
 @dataclass(frozen=True, slots=True)

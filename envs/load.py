@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean
-from langgraph_reflexion.objects import in_one_line, load_object, names_object
+from langgraph_reflexion.support.choices import ENVIRONMENTS
+from langgraph_reflexion.support.objects import in_one_line, load_object, names_object
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from langgraph_reflexion._langgraph import Pause
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault, is_trouble
-from langgraph_reflexion.retries import Retries
-from langgraph_reflexion.sync import drive, finished, in_thread, on_background, resolved, run_blocking
+from langgraph_reflexion.support.langgraph import Pause
+from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.support.sync import drive, finished, in_thread, on_background, resolved, run_blocking
 
 _T = TypeVar("_T")
 _Work = Callable[[], Coroutine[Any, Any, _T]]

@@ -8,11 +8,9 @@ from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
-from langgraph_reflexion._langgraph import Router
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment
@@ -35,6 +33,8 @@ from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState, Strategy
+from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.support.langgraph import Router
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
 _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])

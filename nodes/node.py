@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langgraph_reflexion.state import ReflexionState, Update
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.support.sync import run_blocking
 from langgraph_reflexion.tracing import observed
 
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel
 
-from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import action
 from langgraph_reflexion.envs.fever.claims import LABELS, Label, own_claims
 from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
 from langgraph_reflexion.envs.hotpotqa.questions import Question, Words, read_questions
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
-from langgraph_reflexion.files import Row
+from langgraph_reflexion.support.choices import UNLIMITED
+from langgraph_reflexion.support.files import Row
 
 
 class _Entry(BaseModel):

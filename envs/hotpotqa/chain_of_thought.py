@@ -5,7 +5,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import (
     Action,
     Environment,
@@ -20,6 +19,7 @@ from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER, Answer
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.questions import task_data
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.support.choices import UNLIMITED
 
 PROFILE_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     # Section 4.2: a question is retried until it has failed three times in a row; two examples for ReAct, six for

@@ -22,7 +22,7 @@ import httpx
 from langgraph_reflexion import __version__
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, EnvironmentUnavailable
-from langgraph_reflexion.retries import parse_retry_after
+from langgraph_reflexion.support.retries import parse_retry_after
 
 WIKIPEDIA = "https://en.wikipedia.org/w/api.php"
 """The URL of the English Wikipedia's API."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel, StringConstraints, ValidationError, field_valida
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.hotpotqa.pages import Page
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.files import Row, read_rows
+from langgraph_reflexion.support.files import Row, read_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
 from langgraph_reflexion.envs.programming.values import Answer
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 _DEFAULT_ATOL = 1e-6
 _RTOL = 1e-7

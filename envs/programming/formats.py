@@ -21,7 +21,7 @@ from langgraph_reflexion.envs.programming.python_source import (
 from langgraph_reflexion.envs.programming.rust_source import rust_cases_of
 from langgraph_reflexion.envs.programming.values import COMPARISONS
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.files import Row, read_rows
+from langgraph_reflexion.support.files import Row, read_rows
 
 _AFTER_A_FUNCTION = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 

@@ -7,7 +7,7 @@ from string import Template
 
 from langgraph_reflexion.envs.programming.values import one_line
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 
 @dataclass(frozen=True, slots=True)

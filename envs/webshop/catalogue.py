@@ -12,7 +12,7 @@ from typing import Any
 
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 GOALS = 100
 """Number of goals, each about products of one type."""

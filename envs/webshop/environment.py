@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.actions import normalize_action
 from langgraph_reflexion.envs.base import (
     Action,
@@ -24,6 +23,7 @@ from langgraph_reflexion.envs.webshop.reward import Reward
 from langgraph_reflexion.envs.webshop.shop import Shop, normalize_element
 from langgraph_reflexion.envs.webshop.store import Store
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
+from langgraph_reflexion.support.choices import UNLIMITED
 
 _SHOWN = re.compile(r"\[([^\[\]]+)\]")
 """A button or link as pages show it."""

@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.envs.sandbox.types import RESERVED, below
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
-from langgraph_reflexion.programs import expect_program
+from langgraph_reflexion.support.programs import expect_program
 
 _OUTPUT = MB
 """Bytes of output that are kept, half of them from its end."""

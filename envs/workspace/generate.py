@@ -6,7 +6,7 @@ from string import Template
 from typing import Any
 
 from langgraph_reflexion.envs.workspace.repositories import Defect, Repository
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 MODULES, FUNCTIONS = 2, 3
 """The number of modules in a repository, and of parts in a module."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable
 
 from langgraph_reflexion.envs.sandbox.types import below
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 _TABLE = dict(own_table(__file__, "protected.toml"))
 _IMPORTED = sys.stdlib_module_names | set(_TABLE.pop("imported"))

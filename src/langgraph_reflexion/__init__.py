@@ -11,7 +11,7 @@ final = graph.invoke({"task": environment.tasks()[0]})
 Public names are imported on first use, so that importing the package is cheap. `__init__.pyi` lists them.
 """
 
-from langgraph_reflexion._lazy import lazy_names, names_in_stub
+from langgraph_reflexion.support.lazy import lazy_names, names_in_stub
 
 __version__ = "0.2.0"
 __all__, __getattr__, __dir__ = lazy_names(__name__, names_in_stub(__file__))

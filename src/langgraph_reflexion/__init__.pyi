@@ -8,8 +8,6 @@ from langgraph_reflexion.agents.world import World as World
 from langgraph_reflexion.agents.wrapped import WrappedAgent as WrappedAgent
 from langgraph_reflexion.budgets import Budget as Budget
 from langgraph_reflexion.budgets import Budgets as Budgets
-from langgraph_reflexion.checkpoints import LatestSaver as LatestSaver
-from langgraph_reflexion.checkpoints import open_checkpointer as open_checkpointer
 from langgraph_reflexion.envs import load_environment as load_environment
 from langgraph_reflexion.envs.base import Action as Action
 from langgraph_reflexion.envs.base import Environment as Environment
@@ -44,11 +42,13 @@ from langgraph_reflexion.profiles import PROFILES as PROFILES
 from langgraph_reflexion.profiles import Profile as Profile
 from langgraph_reflexion.prompts import Prompts as Prompts
 from langgraph_reflexion.prompts import load_prompts as load_prompts
-from langgraph_reflexion.retries import Retries as Retries
 from langgraph_reflexion.state import Evaluation as Evaluation
 from langgraph_reflexion.state import Reflection as Reflection
 from langgraph_reflexion.state import ReflexionState as ReflexionState
 from langgraph_reflexion.state import Step as Step
 from langgraph_reflexion.state import Strategy as Strategy
+from langgraph_reflexion.support.checkpoints import LatestSaver as LatestSaver
+from langgraph_reflexion.support.checkpoints import open_checkpointer as open_checkpointer
+from langgraph_reflexion.support.retries import Retries as Retries
 
 __version__: str

@@ -8,10 +8,10 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_reflexion._langgraph import AGENT_NAME
-from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.runtime import ReflexionContext, check_context
+from langgraph_reflexion.support.choices import UNLIMITED
+from langgraph_reflexion.support.langgraph import AGENT_NAME
 from langgraph_reflexion.tracing import TrialTracer
 
 NAME = "Reflexion"

@@ -7,12 +7,12 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion._langgraph import AGENT_NAME
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.events import SHOWN
 from langgraph_reflexion.state import ReflexionState, Update
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.support.langgraph import AGENT_NAME
+from langgraph_reflexion.support.sync import to_thread
 
 INPUT = 'the graph\'s input is {"task": ...} or {"messages": [...]} with a human message in it'
 

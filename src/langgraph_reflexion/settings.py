@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer
 
-from langgraph_reflexion.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.declared import Resume, extra, option, rule
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.models.secrets import public_database, public_url
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.support.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
+from langgraph_reflexion.support.retries import Retries
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from langgraph_reflexion.models.client import ESTIMATED
 from langgraph_reflexion.models.faults import refused_option, to_fault
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.replies import TOO_LONG
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
 from tests.support.server_faults import CALLS, ERRORS, HALF, HUGE, REPLIES

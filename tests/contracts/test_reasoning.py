@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from langgraph_reflexion import create_reflexion, load_prompts
-from langgraph_reflexion.checkpoints import LatestSaver
+from langgraph_reflexion.support.checkpoints import LatestSaver
 from tests.support.reasoning import SERVERS, ReasoningServer
 from tests.support.toys import Counter, count_to
 

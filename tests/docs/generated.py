@@ -8,11 +8,11 @@ import typer.cli
 from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
-from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
 from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.support.choices import UNLIMITED
 from tests.docs.names import GROUPS, in_full, in_short
 from tests.docs.pages import PAGES, ROOT
 from tests.test_architecture import LAYERS

@@ -9,7 +9,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.server_faults import CALLS, FAULTS, REPLIES, STREAMS
 from tests.support.toys import Counter, count_to

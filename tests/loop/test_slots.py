@@ -11,7 +11,7 @@ from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelFault, ModelOptions
 from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress, Slots
-from langgraph_reflexion.retries import WAITING, Retries
+from langgraph_reflexion.support.retries import WAITING, Retries
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from langgraph_reflexion.testing.loopback import Answer, Listener
 from langgraph_reflexion.testing.model_server import events

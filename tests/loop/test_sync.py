@@ -11,7 +11,7 @@ import time
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.support.sync import run_blocking
 from tests.support import toys
 from tests.support.toys import INPUT, THREAD, Counter, counting_badly, play, timeless
 

@@ -12,8 +12,8 @@ from langgraph_reflexion.experiments.runner import run_setup
 from langgraph_reflexion.experiments.scheduler import Observer
 from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.retries import Retries
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import game
 

@@ -1,7 +1,7 @@
 import pytest
 
 from langgraph_reflexion.errors import EnvironmentUnavailable
-from langgraph_reflexion.programs import expect_program
+from langgraph_reflexion.support.programs import expect_program
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import langgraph_reflexion
-from langgraph_reflexion._lazy import names_in_stub
+from langgraph_reflexion.support.lazy import names_in_stub
 
 
 def test_every_name_is_what_its_home_defines():

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from langgraph_reflexion.envs.hotpotqa.pages import Page
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 words = partial(own_table, __file__, "world.toml")
 """Returns the contents of `world.toml`."""

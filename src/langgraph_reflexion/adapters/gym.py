@@ -27,7 +27,7 @@ from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episo
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 from langgraph_reflexion.evaluators.base import Score
 from langgraph_reflexion.evaluators.function import ByName, to_score
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
 
 KNOWN = ("observation", "info", "env", "task", "reward", "total", "terminated", "truncated")
 """The parameters that `render` and `success` may have."""

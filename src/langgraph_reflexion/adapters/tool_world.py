@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.sync import finished, run_blocking
+from langgraph_reflexion.support.sync import finished, run_blocking
 
 Injected = Mapping[str, Callable[[str], Any]]
 """The arguments by name: functions of a call's id."""

@@ -20,7 +20,7 @@ from langgraph_reflexion.adapters.tool_world import ToolWorld, schema_of
 from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.function import ByName, to_score
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
 
 Specs = Mapping[str, ActionSpec]
 

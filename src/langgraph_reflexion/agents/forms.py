@@ -12,7 +12,7 @@ from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.support.sync import run_blocking
 
 
 class InputForm(NamedTuple):

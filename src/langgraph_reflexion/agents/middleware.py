@@ -28,7 +28,6 @@ from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.conversation import outcome_of
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
@@ -46,7 +45,8 @@ from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import Strategy, Update, with_trials
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.support.sync import run_blocking
 
 Request = ModelRequest[Any]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]

@@ -24,7 +24,7 @@ from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.support.sync import to_thread
 
 NO_ANSWER = "There is no answer."
 """The answer of an agent that said nothing."""

@@ -24,7 +24,6 @@ from langgraph_reflexion.agents.transcript import messages_in, result_of, state_
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.choices import Feedback
 from langgraph_reflexion.context import with_lessons, with_usage
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError, is_trouble
@@ -36,7 +35,8 @@ from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
-from langgraph_reflexion.sync import drive, run_blocking
+from langgraph_reflexion.support.choices import Feedback
+from langgraph_reflexion.support.sync import drive, run_blocking
 from langgraph_reflexion.tracing import ambient, with_trial
 
 LONGEST_RUN = 1000

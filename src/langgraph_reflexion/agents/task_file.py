@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, the_extra
-from langgraph_reflexion.files import read_rows, read_text
-from langgraph_reflexion.objects import in_one_line
+from langgraph_reflexion.support.files import read_rows, read_text
+from langgraph_reflexion.support.objects import in_one_line
 
 TASK_FIELDS = ("task", "question", "instruction", "input")
 """The columns that hold the task unless one is named: the first of them that the first row has."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

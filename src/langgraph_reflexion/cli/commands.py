@@ -16,7 +16,7 @@ from langgraph_reflexion.cli.report import report, show
 from langgraph_reflexion.cli.run import resume, run
 from langgraph_reflexion.cli.sandbox import sandbox
 from langgraph_reflexion.errors import ConfigurationError, one_of
-from langgraph_reflexion.files import own_table
+from langgraph_reflexion.support.files import own_table
 
 
 def init(

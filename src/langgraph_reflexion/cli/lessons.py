@@ -68,7 +68,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 @lessons.command()
 def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Show a lesson, its sources and its uses."""
-    from langgraph_reflexion.printable import printable
+    from langgraph_reflexion.support.text import printable
 
     found = _snapshot(where, env, user).find(lesson)
     typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
@@ -102,8 +102,8 @@ def edit(
     user: User = None,
 ) -> None:
     """Change the text of a lesson; its sources and statistics are kept."""
-    from langgraph_reflexion.files import read_text
     from langgraph_reflexion.memory.records import plain
+    from langgraph_reflexion.support.files import read_text
 
     text = plain(sys.stdin.read() if str(file) == "-" else read_text(file))
     if not text:

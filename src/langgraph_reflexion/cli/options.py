@@ -13,9 +13,9 @@ import typer.core
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from langgraph_reflexion.choices import ENVIRONMENTS
 from langgraph_reflexion.declared import extra
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, validated
+from langgraph_reflexion.support.choices import ENVIRONMENTS
 
 GROUPS = {
     "Task": ("options", "split", "limit", "seed", "task"),

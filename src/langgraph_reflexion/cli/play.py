@@ -118,6 +118,6 @@ def _say(text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from langgraph_reflexion.printable import printable
+    from langgraph_reflexion.support.text import printable
 
     Console(highlight=False).print(Text(printable(text)), soft_wrap=not sys.stdout.isatty())

@@ -19,8 +19,8 @@ def import_upstream(
     Irregularities are listed on standard error.
     """
     from langgraph_reflexion.experiments.pairing import count
-    from langgraph_reflexion.printable import printable
     from langgraph_reflexion.replication.imports import import_logs, solved
+    from langgraph_reflexion.support.text import printable
 
     done = import_logs(path, out)
     for name, run in done.runs.items():

@@ -70,7 +70,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, notice: str = "") -> int:
     from langgraph_reflexion.experiments.comparison import compare
     from langgraph_reflexion.experiments.progress import LiveProgress
     from langgraph_reflexion.experiments.runner import in_words
-    from langgraph_reflexion.printable import printable
+    from langgraph_reflexion.support.text import printable
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
     try:

@@ -11,9 +11,9 @@ from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEv
 from langgraph_reflexion.evaluators.judges import JUDGES, LLMEvaluator, OpenevalsJudge, SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.objects import load_object, names_object
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.support.objects import load_object, names_object
 
 __all__ = ["Evaluator", "EvaluatorName", "make_evaluator"]
 

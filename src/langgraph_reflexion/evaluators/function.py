@@ -24,9 +24,9 @@ from langgraph_reflexion.evaluators.base import (
     reference_of,
     result_in,
 )
-from langgraph_reflexion.programs import expect_program
 from langgraph_reflexion.state import ReflexionState
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.support.programs import expect_program
+from langgraph_reflexion.support.sync import to_thread
 
 OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""

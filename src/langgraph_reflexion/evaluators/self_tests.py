@@ -19,7 +19,7 @@ from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.support.sync import to_thread
 
 TWICE = 2
 """Number of runs of each test on a program: a test with two outcomes is dropped."""

@@ -20,7 +20,7 @@ from langgraph_reflexion.experiments.report import COSTS, RunReport, report_run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.statistics import format_p
 from langgraph_reflexion.experiments.tables import Cell, PercentCell, Table
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 
 Rows = list[list[Cell]]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.experiments.groups import RunGroup, caption
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.report import RunReport, report_run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.statistics import Interval, SeedStats, interval, seed_stats
-from langgraph_reflexion.printable import printable
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.support.text import printable
 
 TaskSeed = tuple[str, int]
 """The unit of pairing: a task's id, and a seed."""

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 
 TEMPLATES = Path(__file__).parent / "templates"
 

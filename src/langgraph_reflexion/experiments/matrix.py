@@ -28,7 +28,7 @@ from langgraph_reflexion.experiments.workers import check_workers
 from langgraph_reflexion.models.load import DEMO, ModelUnavailable
 from langgraph_reflexion.models.usage import Price, price_of
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
 
 Status = Literal["finished", "faults", "stopped", "refused"]
 

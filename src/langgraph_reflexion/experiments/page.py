@@ -26,7 +26,7 @@ from langgraph_reflexion.experiments.prompts_shown import Place, RunPrompts, Sho
 from langgraph_reflexion.experiments.record import Run
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.trial_view import ON_PROMPTS, TrialView, trial_views
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 
 TITLES = {
     "success_by_trial": "Share of tasks solved by trial",

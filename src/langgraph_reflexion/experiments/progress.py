@@ -14,8 +14,8 @@ from langgraph_reflexion.experiments.metrics import tokens
 from langgraph_reflexion.experiments.rows import TrialRow
 from langgraph_reflexion.experiments.runner import in_words
 from langgraph_reflexion.experiments.scheduler import Observer
-from langgraph_reflexion.printable import printable
-from langgraph_reflexion.retries import WAITING
+from langgraph_reflexion.support.retries import WAITING
+from langgraph_reflexion.support.text import printable
 
 SHOWN = 70
 """Characters of what the run waits for."""

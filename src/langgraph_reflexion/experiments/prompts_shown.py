@@ -39,11 +39,11 @@ from langgraph_reflexion.memory import AgentMemory, Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.nodes.reflect import Reflect
-from langgraph_reflexion.printable import printable
 from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Strategy
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
+from langgraph_reflexion.support.text import printable
 
 Place = int | Literal["judge"] | None
 """A step's number; None for the reflection on the trial, `judge` for the verdict of the evaluator `llm`."""

@@ -15,8 +15,8 @@ import langgraph_reflexion
 from langgraph_reflexion.agents import AGENTS_MODEL
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.printable import printable
 from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.support.text import printable
 
 NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
 """The note beside every number of the demo model."""

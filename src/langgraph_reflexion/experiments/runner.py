@@ -30,7 +30,7 @@ from langgraph_reflexion.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.settings import RunSettings
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.support.sync import run_blocking
 
 STATUSES = {
     "solved": "solved",

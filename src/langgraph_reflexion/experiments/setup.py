@@ -10,7 +10,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from langgraph_reflexion.budgets import Budgets, Consumption, account_key
-from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -22,7 +21,8 @@ from langgraph_reflexion.memory.store import open_lessons
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Strategy
-from langgraph_reflexion.sync import resolved, to_thread
+from langgraph_reflexion.support.checkpoints import open_checkpointer
+from langgraph_reflexion.support.sync import resolved, to_thread
 
 if TYPE_CHECKING:
     from openai import DefaultAsyncHttpxClient

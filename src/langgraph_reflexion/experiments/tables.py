@@ -11,7 +11,7 @@ from rich.table import Table as TerminalTable
 from rich.text import Text
 
 from langgraph_reflexion.experiments.html import framed
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 
 BAR = 24
 """Width of the longest bar, in characters."""

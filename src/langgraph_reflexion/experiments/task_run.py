@@ -30,7 +30,7 @@ from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import ReflexionState, Status
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.support.sync import to_thread
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
 

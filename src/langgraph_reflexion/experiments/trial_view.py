@@ -8,8 +8,8 @@ from typing import Any
 from langgraph_reflexion.experiments.metrics import failure, tokens
 from langgraph_reflexion.experiments.provenance import is_oracle
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.printable import printable
 from langgraph_reflexion.state import Step, Strategy
+from langgraph_reflexion.support.text import printable
 
 ON_PROMPTS = "Prompt contents are derived from strategy and memory size: prompts themselves are not recorded."
 """The note beside `TrialView.remembered` and `TrialView.last_attempt` of a run without its prompts."""

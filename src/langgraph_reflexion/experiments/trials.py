@@ -20,8 +20,8 @@ from langgraph_reflexion.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.experiments.rows import TrialRow, trajectory_of
 from langgraph_reflexion.experiments.trial_view import ON_PROMPTS, TrialView, first_difference, trial_views
 from langgraph_reflexion.models.usage import add_usage
-from langgraph_reflexion.printable import printable
 from langgraph_reflexion.state import TrialRecord
+from langgraph_reflexion.support.text import printable
 
 
 @dataclass(frozen=True, repr=False)

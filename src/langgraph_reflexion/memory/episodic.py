@@ -8,7 +8,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
-from langgraph_reflexion.choices import Feedback, Keep
 from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.envs.base import Environment, MemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
@@ -17,6 +16,7 @@ from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
+from langgraph_reflexion.support.choices import Feedback, Keep
 
 CONDENSED = "(this trial, and all before it)"
 """How a condensed reflection begins."""

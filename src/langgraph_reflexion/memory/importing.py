@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.files import read_rows
 from langgraph_reflexion.memory.records import RECORDS, LessonSource, Record
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.support.files import read_rows
 
 
 def write_lessons(snapshot: LessonSnapshot, path: Path) -> None:

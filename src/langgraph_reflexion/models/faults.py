@@ -11,7 +11,7 @@ from langgraph_reflexion.errors import ContextTooLong, ModelFault, is_trouble
 from langgraph_reflexion.models.calls import DEEPEST, sanitize
 from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.models.secrets import redact, secrets_around
-from langgraph_reflexion.retries import parse_retry_after
+from langgraph_reflexion.support.retries import parse_retry_after
 
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 after which a retry may succeed."""

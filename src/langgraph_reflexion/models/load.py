@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.secrets import NO_KEY
-from langgraph_reflexion.objects import load_object, names_object
+from langgraph_reflexion.support.objects import load_object, names_object
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -10,7 +10,7 @@ from pydantic import PositiveFloat, PositiveInt
 
 from langgraph_reflexion.errors import checked
 from langgraph_reflexion.models.usage import Price
-from langgraph_reflexion.retries import Retries
+from langgraph_reflexion.support.retries import Retries
 
 
 @checked

@@ -9,9 +9,9 @@ from typing import Any
 
 from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.files import own_table
 from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
+from langgraph_reflexion.support.files import own_table
 
 NOT_LOGGED = "not logged"
 """A model, strategy or benchmark without a name, and the stop reason of a trial that only failed."""

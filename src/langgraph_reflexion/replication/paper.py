@@ -16,8 +16,8 @@ from langgraph_reflexion.experiments.metrics import confusion
 from langgraph_reflexion.experiments.provenance import is_oracle
 from langgraph_reflexion.experiments.record import RUN, Run, holds_run, read_runs
 from langgraph_reflexion.experiments.report import RunReport, report_run
-from langgraph_reflexion.files import own_table
 from langgraph_reflexion.replication.imports import missing_parts
+from langgraph_reflexion.support.files import own_table
 
 
 @dataclass(frozen=True)

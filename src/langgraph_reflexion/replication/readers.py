@@ -18,12 +18,10 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, Field, StrictBool, TypeAdapter, ValidationError
 
-from langgraph_reflexion.choices import UNLIMITED
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.experiments.pairing import count
 from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.files import read_text
 from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
 from langgraph_reflexion.replication.logs import (
     NOT_LOGGED,
@@ -36,6 +34,8 @@ from langgraph_reflexion.replication.logs import (
     twice_note,
 )
 from langgraph_reflexion.state import Step, Strategy
+from langgraph_reflexion.support.choices import UNLIMITED
+from langgraph_reflexion.support.files import read_text
 
 PROGRAMS = re.compile(
     r"(?:.*_)?(?P<strategy>simple|reflexion|reflexion-ucs|immediate-reflexion|immediate-refinement|test-acc)"

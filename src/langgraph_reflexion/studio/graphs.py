@@ -26,7 +26,7 @@ from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.studio.settings import OPTIONS, SettingsForm, settings_form, state_with, task_form, task_in
-from langgraph_reflexion.sync import finished, in_thread
+from langgraph_reflexion.support.sync import finished, in_thread
 
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 OWN_KEYS = ("thread_id", "user_id", "checkpoint_", "langgraph_", "__")

@@ -28,7 +28,7 @@ from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
-from langgraph_reflexion.sync import run_blocking
+from langgraph_reflexion.support.sync import run_blocking
 from langgraph_reflexion.testing.case import (
     Case,
     Played,

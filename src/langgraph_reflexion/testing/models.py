@@ -26,8 +26,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, PrivateAttr, SkipValidation
 
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError
-from langgraph_reflexion.files import read_rows
 from langgraph_reflexion.models.calls import NAME, TASK, TRIAL
+from langgraph_reflexion.support.files import read_rows
 
 Reply = str | AIMessage | Exception
 

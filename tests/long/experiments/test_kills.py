@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from langgraph_reflexion.checkpoints import open_checkpointer
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.support.checkpoints import open_checkpointer
 from tests.support.cli import KEY
 from tests.support.kills import Kills
 from tests.support.postgres_server import postgres_server

@@ -7,7 +7,7 @@ import pytest
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EnvironmentFault
-from langgraph_reflexion.sync import to_thread
+from langgraph_reflexion.support.sync import to_thread
 from tests.support.toys import Counter, Notebook, SlowCounter, add
 
 TASK = Task(id="c1000", instruction="Count to 1000.", data={"goal": 1000})

@@ -7,7 +7,7 @@ from rich.console import Console
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.record import read_run
 from langgraph_reflexion.experiments.trials import trials_of_run
-from langgraph_reflexion.printable import printable
+from langgraph_reflexion.support.text import printable
 from tests.support.run_folders import folder, row, steps
 
 LOOK, GO, TAKE = ("I look.", "look", "A cup."), ("I go.", "go", "A sink."), ("Mine.", "take cup", "You have a cup.")

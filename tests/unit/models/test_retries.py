@@ -3,7 +3,7 @@ import time
 import pytest
 
 from langgraph_reflexion import EnvironmentFault, Fault, Retries
-from langgraph_reflexion.retries import WAITING
+from langgraph_reflexion.support.retries import WAITING
 
 
 def failing(*faults):

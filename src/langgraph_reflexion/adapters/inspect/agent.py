@@ -28,7 +28,7 @@ from langgraph_reflexion.experiments.task_run import Graph, TaskError, TaskRun
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import Step, Strategy
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
 
 
 class ConversationRun(TaskRun):

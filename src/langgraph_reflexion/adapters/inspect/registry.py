@@ -33,7 +33,7 @@ from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.sync import finished
+from langgraph_reflexion.support.sync import finished
 
 MODEL = "reflexion/demo"
 

@@ -19,8 +19,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from langgraph_reflexion.choices import Checkpoints as Checkpoints
 from langgraph_reflexion.errors import ConfigurationError, one_of, the_extra
+from langgraph_reflexion.support.choices import Checkpoints as Checkpoints
 
 WAIT_SECONDS = 60.0
 """Seconds that a process waits for others that write to the same SQLite file."""

@@ -1,0 +1,1 @@
+"""What every floor stands on: errors aside, small helpers that know nothing of agents."""
