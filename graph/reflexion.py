@@ -10,7 +10,6 @@ from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for
-from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment
@@ -18,7 +17,9 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
-from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
+from langgraph_reflexion.loop.profiles import Profile, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -30,7 +31,6 @@ from langgraph_reflexion.nodes.node import Node
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
-from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState, Strategy
 from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from langgraph.graph import END
 
-from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.state import ReflexionState, Strategy
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
-from langgraph_reflexion.context import charging
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.models.calls import CallId, as_data
 from langgraph_reflexion.state import Decision, ReflexionState, Update
 

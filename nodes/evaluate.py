@@ -7,17 +7,17 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import charging
-from langgraph_reflexion.conversation import with_answer
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.context import allowed_trials
+from langgraph_reflexion.loop.conversation import with_answer
+from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data, sanitize
 from langgraph_reflexion.nodes.observe import actions_of
-from langgraph_reflexion.profiles import Profile
-from langgraph_reflexion.runtime import allowed_trials
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.state import ReflexionState, Update
 
 

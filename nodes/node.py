@@ -6,9 +6,9 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from langgraph_reflexion.loop.tracing import observed
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.sync import run_blocking
-from langgraph_reflexion.tracing import observed
 
 
 class Node(Runnable[ReflexionState, Update]):

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.context import Prompt, charging, drop_longest, opening_of, with_lessons
 from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, opening_of, with_lessons
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.calls import CallId, as_data
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.prompts.few_shot import few_shot_reflections, left_over
 from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update

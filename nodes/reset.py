@@ -6,14 +6,14 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import charging
-from langgraph_reflexion.conversation import read_task
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.episodes import new_episode
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.conversation import read_task
+from langgraph_reflexion.loop.episodes import new_episode
+from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Approval, ask_person

@@ -6,8 +6,6 @@ from langgraph_reflexion.agents.middleware import ReflexionMiddleware as Reflexi
 from langgraph_reflexion.agents.state import AgentState as AgentState
 from langgraph_reflexion.agents.world import World as World
 from langgraph_reflexion.agents.wrapped import WrappedAgent as WrappedAgent
-from langgraph_reflexion.budgets import Budget as Budget
-from langgraph_reflexion.budgets import Budgets as Budgets
 from langgraph_reflexion.envs import load_environment as load_environment
 from langgraph_reflexion.envs.base import Action as Action
 from langgraph_reflexion.envs.base import Environment as Environment
@@ -30,7 +28,11 @@ from langgraph_reflexion.evaluators.function import CommandEvaluator as CommandE
 from langgraph_reflexion.graph.reflexion import connect as connect
 from langgraph_reflexion.graph.reflexion import create_reflexion as create_reflexion
 from langgraph_reflexion.graph.resume import resume_point as resume_point
-from langgraph_reflexion.heuristic import Heuristic as Heuristic
+from langgraph_reflexion.loop.budgets import Budget as Budget
+from langgraph_reflexion.loop.budgets import Budgets as Budgets
+from langgraph_reflexion.loop.heuristic import Heuristic as Heuristic
+from langgraph_reflexion.loop.profiles import PROFILES as PROFILES
+from langgraph_reflexion.loop.profiles import Profile as Profile
 from langgraph_reflexion.memory.episodic import Memory as Memory
 from langgraph_reflexion.memory.lessons import Lessons as Lessons
 from langgraph_reflexion.memory.store import open_lessons as open_lessons
@@ -38,8 +40,6 @@ from langgraph_reflexion.models.load import load_model as load_model
 from langgraph_reflexion.models.options import ModelOptions as ModelOptions
 from langgraph_reflexion.models.usage import Price as Price
 from langgraph_reflexion.nodes.approval import Approval as Approval
-from langgraph_reflexion.profiles import PROFILES as PROFILES
-from langgraph_reflexion.profiles import Profile as Profile
 from langgraph_reflexion.prompts import Prompts as Prompts
 from langgraph_reflexion.prompts import load_prompts as load_prompts
 from langgraph_reflexion.state import Evaluation as Evaluation

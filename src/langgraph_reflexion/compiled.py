@@ -9,10 +9,10 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.graph.state import CompiledStateGraph
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.runtime import ReflexionContext, check_context
+from langgraph_reflexion.loop.context import ReflexionContext, check_context
+from langgraph_reflexion.loop.tracing import TrialTracer
 from langgraph_reflexion.support.choices import UNLIMITED
 from langgraph_reflexion.support.langgraph import AGENT_NAME
-from langgraph_reflexion.tracing import TrialTracer
 
 NAME = "Reflexion"
 """The name of a graph that is compiled without one."""

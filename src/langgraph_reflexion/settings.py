@@ -18,12 +18,12 @@ from langgraph_reflexion.support.retries import Retries
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from langgraph_reflexion.budgets import Budget, Budgets
     from langgraph_reflexion.envs.base import Environment
     from langgraph_reflexion.graph.reflexion import ReflexionGraph
+    from langgraph_reflexion.loop.budgets import Budget, Budgets
+    from langgraph_reflexion.loop.profiles import Profile
     from langgraph_reflexion.memory.lessons import Lessons
     from langgraph_reflexion.nodes.approval import Approval
-    from langgraph_reflexion.profiles import Profile
     from langgraph_reflexion.prompts import Prompts
 
 
@@ -44,7 +44,7 @@ class BudgetSettings(BaseModel):
 
     def budget(self) -> "Budget":
         """Return the limits as the graph checks them."""
-        from langgraph_reflexion.budgets import Budget
+        from langgraph_reflexion.loop.budgets import Budget
 
         return Budget(**self.model_dump())
 
@@ -137,7 +137,7 @@ class ReflexionSettings(BaseModel):
         Raises:
             ConfigurationError: a value is wrong.
         """
-        from langgraph_reflexion.profiles import load_profile
+        from langgraph_reflexion.loop.profiles import load_profile
 
         if self.memory == "full" and self.memory_size is not None:
             raise ConfigurationError(
@@ -182,8 +182,8 @@ class ReflexionSettings(BaseModel):
             ConfigurationError: a setting is wrong.
         """
         from langgraph_reflexion.agents import AgentEnvironment, AgentTasks
-        from langgraph_reflexion.budgets import Budgets
         from langgraph_reflexion.graph.reflexion import create_reflexion
+        from langgraph_reflexion.loop.budgets import Budgets
         from langgraph_reflexion.memory.episodic import Memory
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price

@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
-from langgraph_reflexion.profiles import PROFILES
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.support.choices import UNLIMITED
 from tests.docs.names import GROUPS, in_full, in_short

@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from langgraph_reflexion.context import LEFT_OUT
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.loop.prompting import LEFT_OUT
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
 from tests.support.toys import asks_for

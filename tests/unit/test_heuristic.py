@@ -6,8 +6,8 @@ from langgraph_reflexion import PROFILES, Budget, Budgets, ConfigurationError, H
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.fever.environment import FEVER
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.loop.profiles import load_profile
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
-from langgraph_reflexion.profiles import load_profile
 
 CYCLES, ACTIONS = "hallucination", "inefficient planning"
 

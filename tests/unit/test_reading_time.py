@@ -15,9 +15,9 @@ from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.episode import block_in, program_in
 from langgraph_reflexion.evaluators.judges import verdict_in
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.replies import LONGEST_CALL, bounded, storable, to_json
-from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 

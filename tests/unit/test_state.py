@@ -3,7 +3,7 @@ from langgraph.graph import END
 
 from langgraph_reflexion import Strategy
 from langgraph_reflexion.graph import routing
-from langgraph_reflexion.profiles import Profile
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.state import with_steps, with_trials
 
 

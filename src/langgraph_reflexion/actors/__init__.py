@@ -4,9 +4,9 @@ from langgraph_reflexion.actors.base import Actor, TextActor
 from langgraph_reflexion.actors.original_react import TwoCallActor
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.memory.episodic import MapMemory
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 
 ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}

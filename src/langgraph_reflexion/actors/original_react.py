@@ -14,8 +14,8 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.context import Prompt, drop_longest
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.loop.prompting import Prompt, drop_longest
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.state import Decision, ReflexionState, Step
 

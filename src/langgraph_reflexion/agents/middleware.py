@@ -27,14 +27,15 @@ from langgraph_reflexion.agents.state import AgentState as TaskState
 from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.conversation import outcome_of
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
-from langgraph_reflexion.events import emit
-from langgraph_reflexion.heuristic import Heuristic, HeuristicFunction
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.conversation import outcome_of
+from langgraph_reflexion.loop.events import emit
+from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
+from langgraph_reflexion.loop.profiles import Profile, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -42,7 +43,6 @@ from langgraph_reflexion.models.usage import UsageCallback
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.reflect import Reflect
-from langgraph_reflexion.profiles import Profile, load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import Strategy, Update, with_trials
 from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName

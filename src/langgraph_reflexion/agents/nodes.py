@@ -13,10 +13,10 @@ from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt, c
 from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
-from langgraph_reflexion.conversation import answer
 from langgraph_reflexion.errors import is_trouble
 from langgraph_reflexion.evaluators.base import as_text, result_in
-from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.loop.conversation import answer
+from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.models.usage import Price

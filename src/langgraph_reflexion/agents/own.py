@@ -16,8 +16,8 @@ from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Ta
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.judges import JUDGES
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.models.load import DEMO, load_model
-from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.objects import load_object, names_object
 

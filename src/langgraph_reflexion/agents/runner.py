@@ -23,11 +23,12 @@ from langgraph_reflexion.agents.state import AgentState, Attempt, copied
 from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import with_lessons, with_usage
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError, is_trouble
-from langgraph_reflexion.heuristic import HeuristicFunction
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.heuristic import HeuristicFunction
+from langgraph_reflexion.loop.prompting import with_lessons, with_usage
+from langgraph_reflexion.loop.tracing import ambient, with_trial
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.faults import is_client_error, one_line, to_fault
 from langgraph_reflexion.models.replies import storable
@@ -37,7 +38,6 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
 from langgraph_reflexion.support.choices import Feedback
 from langgraph_reflexion.support.sync import drive, run_blocking
-from langgraph_reflexion.tracing import ambient, with_trial
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""

@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.loop.context import ReflexionContext
 from langgraph_reflexion.models.messages import Conversation
-from langgraph_reflexion.runtime import ReflexionContext
 from langgraph_reflexion.state import ReflexionState
 
 

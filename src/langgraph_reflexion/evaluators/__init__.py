@@ -10,8 +10,8 @@ from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator,
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
 from langgraph_reflexion.evaluators.judges import JUDGES, LLMEvaluator, OpenevalsJudge, SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.support.objects import load_object, names_object
 

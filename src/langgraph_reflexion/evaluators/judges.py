@@ -14,16 +14,16 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.context import Prompt, opening_of
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.loop.prompting import Prompt, opening_of
+from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
-from langgraph_reflexion.tracing import ambient
 
 ASKED_AGAIN = "What is your verdict? Answer in one word, yes or no."
 """The question after a reply without a verdict."""

@@ -12,9 +12,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
+from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts

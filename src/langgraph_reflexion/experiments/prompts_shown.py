@@ -25,7 +25,6 @@ from langgraph_reflexion.agents import AgentTasks
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import AgentState
 from langgraph_reflexion.agents.world import AgentEnvironment
-from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
@@ -35,11 +34,12 @@ from langgraph_reflexion.experiments.html import fill, framed
 from langgraph_reflexion.experiments.provenance import settings_of
 from langgraph_reflexion.experiments.record import PROMPTS, Run, read_run
 from langgraph_reflexion.experiments.rows import Key, TrialRow, key_of
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.memory import AgentMemory, Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.nodes.reflect import Reflect
-from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Strategy
 from langgraph_reflexion.support.sync import finished

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.experiments.record import TRIALS, RunRecord
 from langgraph_reflexion.experiments.rows import Finished, TrialRow
 from langgraph_reflexion.experiments.task_run import TaskError, TaskRun
+from langgraph_reflexion.loop.budgets import Budgets
 
 
 class Observer:

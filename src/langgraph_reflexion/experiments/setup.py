@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
-from langgraph_reflexion.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -17,6 +16,7 @@ from langgraph_reflexion.experiments.locks import open_task_lock
 from langgraph_reflexion.experiments.record import CHECKPOINTS
 from langgraph_reflexion.experiments.task_run import TaskRun
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.loop.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.memory.store import open_lessons
 from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 from langgraph_reflexion.settings import RunSettings

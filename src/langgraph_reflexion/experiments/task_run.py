@@ -19,13 +19,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.events import steps_in
 from langgraph_reflexion.experiments.locks import TaskLock
 from langgraph_reflexion.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.graph.resume import resume_point
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.events import steps_in
 from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.budgets import Consumption
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, WorkersLost, the_extra
 from langgraph_reflexion.experiments.locks import join
 from langgraph_reflexion.experiments.rows import Finished
 from langgraph_reflexion.experiments.setup import OpenRun, Setup, SharedBudgets, open_run, open_setup
 from langgraph_reflexion.experiments.task_run import TaskError, TaskProgress, TaskRun
+from langgraph_reflexion.loop.budgets import Consumption
 from langgraph_reflexion.memory.store import is_postgres
 from langgraph_reflexion.models.secrets import database_secrets, public_url, redact
 from langgraph_reflexion.settings import RunSettings

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.memory.episodic import EpisodicMemory, MapMemory, Memory
 from langgraph_reflexion.memory.lessons import LessonMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.profiles import Profile
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Strategy
 

@@ -8,9 +8,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
-from langgraph_reflexion.context import Prompt
 from langgraph_reflexion.envs.base import Environment, MemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
+from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client

@@ -11,17 +11,17 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_store
 
-from langgraph_reflexion.budgets import Budgets
-from langgraph_reflexion.context import Prompt, charging, opening_of
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.context import in_context
+from langgraph_reflexion.loop.prompting import Prompt, charging, opening_of
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.runtime import in_context
 from langgraph_reflexion.state import RecalledLesson, Reflection, ReflexionState, Step, TrialRecord, Update
 
 

@@ -16,16 +16,16 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from typing_extensions import TypedDict
 
 from langgraph_reflexion.actors import ACTORS
-from langgraph_reflexion.conversation import new_message
 from langgraph_reflexion.declared import extra
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.errors import ConfigurationError, validated
+from langgraph_reflexion.loop.conversation import new_message
+from langgraph_reflexion.loop.profiles import load_profile
 from langgraph_reflexion.models.load import in_file
 from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
-from langgraph_reflexion.profiles import load_profile
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import ReflexionState

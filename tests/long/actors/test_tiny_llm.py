@@ -14,7 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import Profile, create_reflexion, load_environment
-from langgraph_reflexion.heuristic import Heuristic
+from langgraph_reflexion.loop.heuristic import Heuristic
 from tests.support.processes import free_port
 
 ROOT = Path(__file__).parents[3]

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter

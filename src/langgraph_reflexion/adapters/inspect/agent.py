@@ -18,7 +18,6 @@ from langgraph_reflexion.adapters.inspect.chat_model import InspectChatModel, Li
 from langgraph_reflexion.adapters.inspect.scorer import Row, SampleStore, answer_of
 from langgraph_reflexion.agents.world import task_name
 from langgraph_reflexion.agents.wrapped import WrappedAgent
-from langgraph_reflexion.budgets import Budgets
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
@@ -26,6 +25,7 @@ from langgraph_reflexion.evaluators.base import as_text
 from langgraph_reflexion.experiments.rows import Finished, brief
 from langgraph_reflexion.experiments.task_run import Graph, TaskError, TaskRun
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.settings import ReflexionSettings
 from langgraph_reflexion.state import Step, Strategy
 from langgraph_reflexion.support.sync import finished

@@ -20,7 +20,7 @@ from langgraph.constants import TAG_NOSTREAM
 from langsmith.run_helpers import get_tracing_context
 from langsmith.utils import LangSmithNotFoundError
 
-from langgraph_reflexion.events import emit, steps_in
+from langgraph_reflexion.loop.events import emit, steps_in
 from langgraph_reflexion.models.calls import TASK, TRIAL
 from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.state import ReflexionState, Update

@@ -11,7 +11,7 @@ from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import checked, one_of
-from langgraph_reflexion.heuristic import Heuristic
+from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.choices import Feedback, StrategyName
 

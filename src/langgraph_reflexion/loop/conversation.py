@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.events import SHOWN
+from langgraph_reflexion.loop.events import SHOWN
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.langgraph import AGENT_NAME
 from langgraph_reflexion.support.sync import to_thread

@@ -1,0 +1,1 @@
+"""What the nodes of the loop share: prompts that fit, context, conversation, budgets, events, profiles."""
