@@ -1,5 +1,5 @@
 """`python -m langgraph_reflexion`."""
 
-from langgraph_reflexion.cli import main
+from langgraph_reflexion.lab.cli import main
 
 main()

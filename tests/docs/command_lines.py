@@ -8,7 +8,7 @@ from functools import cache
 
 from typer.main import get_command
 
-from langgraph_reflexion.cli.commands import app
+from langgraph_reflexion.lab.cli.commands import app
 from tests.docs.pages import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -8,8 +8,8 @@ import typer.cli
 from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
-from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
+from langgraph_reflexion.lab.cli.commands import app
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.support.choices import UNLIMITED

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from langgraph_reflexion import __version__
-from langgraph_reflexion.cli import main
-from langgraph_reflexion.cli.basics import sigterm_as_ctrl_c
+from langgraph_reflexion.lab.cli import main
+from langgraph_reflexion.lab.cli.basics import sigterm_as_ctrl_c
 from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start
 from tests.support.guessing import timeless
 from tests.support.run_folders import folder, row
@@ -293,7 +293,7 @@ def test_sigterm_stops_a_command_where_ctrl_c_does(ctrl_c):
 @pytest.mark.parametrize("args", [("run", "--help"), ("--version",)])
 def test_help_and_version_are_quick(home, args):
     code = (
-        "import sys\nfrom langgraph_reflexion.cli import main\ntry:\n    main()\nfinally:\n"
+        "import sys\nfrom langgraph_reflexion.lab.cli import main\ntry:\n    main()\nfinally:\n"
         "    heavy = {'langgraph', 'langchain', 'langchain_core', 'langchain_openai', 'openai'}\n"
         "    print('heavy:', sorted(heavy & set(sys.modules)))\n"
     )

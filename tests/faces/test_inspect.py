@@ -23,7 +23,7 @@ pytestmark = pytest.mark.extra("inspect")
 )
 def test_settings_are_checked_before_the_first_sample(name, value, words):
     from langgraph_reflexion import ConfigurationError
-    from langgraph_reflexion.adapters.inspect import reflexion_agent
+    from langgraph_reflexion.lab.inspect import reflexion_agent
 
     with pytest.raises(ConfigurationError, match=words):
         reflexion_agent("alfworld", **{name: value})
@@ -32,7 +32,7 @@ def test_settings_are_checked_before_the_first_sample(name, value, words):
 @pytest.mark.extra("webshop")
 @pytest.mark.needs("sandbox")
 def test_every_environment_is_a_task_with_the_settings_of_a_run():
-    from langgraph_reflexion.adapters.inspect import registry
+    from langgraph_reflexion.lab.inspect import registry
 
     for name in ENVIRONMENTS:
         ids = [each["id"] for each in load_environment(name).tasks()]
@@ -40,7 +40,7 @@ def test_every_environment_is_a_task_with_the_settings_of_a_run():
 
 
 async def test_messages_keep_their_content_when_converted():
-    from langgraph_reflexion.adapters.inspect.chat_model import to_inspect
+    from langgraph_reflexion.lab.inspect.chat_model import to_inspect
 
     call = {"name": "add", "args": {"amount": 3}, "id": "one"}
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
@@ -65,7 +65,7 @@ async def test_provider_content_survives_a_round_trip():
         ModelOutput,
     )
 
-    from langgraph_reflexion.adapters.inspect.chat_model import to_inspect, to_langchain
+    from langgraph_reflexion.lab.inspect.chat_model import to_inspect, to_langchain
 
     thought = ContentReasoning(reasoning="hm", signature="signed")
     message = ChatMessageAssistant(content=[thought, ContentText(text="Three.")])

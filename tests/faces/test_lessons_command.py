@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.cli.lessons import lessons
+from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.memory.records import lesson_id
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from tests.support.lessons import source, use

@@ -10,10 +10,10 @@ from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
 from langgraph_reflexion.errors import validated
+from langgraph_reflexion.lab.studio import SERVED
+from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory
+from langgraph_reflexion.lab.studio.settings import ALLOWED, SettingsForm, check_address
 from langgraph_reflexion.prompts import load_prompts
-from langgraph_reflexion.studio import SERVED
-from langgraph_reflexion.studio.graphs import BuiltGraph, GraphFactory
-from langgraph_reflexion.studio.settings import ALLOWED, SettingsForm, check_address
 from tests.support.toys import Counter
 
 ROOT = Path(__file__).parents[2]

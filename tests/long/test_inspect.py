@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import experiments
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.report import report_run
-from langgraph_reflexion.experiments.rows import brief
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.report import report_run
+from langgraph_reflexion.lab.experiments.rows import brief
+from langgraph_reflexion.lab.settings import RunSettings
 
 pytestmark = pytest.mark.extra("inspect")
 
@@ -190,6 +190,6 @@ def test_custom_agent_is_wrapped(small):
 
 
 def test_error_without_inspect_names_the_extra():
-    code = "import sys; sys.modules['inspect_ai'] = None; import langgraph_reflexion.adapters.inspect"
+    code = "import sys; sys.modules['inspect_ai'] = None; import langgraph_reflexion.lab.inspect"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "EnvironmentUnavailable: inspect-ai is missing; it comes with the extra inspect" in done.stderr

@@ -16,7 +16,7 @@ KEY = 'sk-very"secret/0123+456789='
 
 PASSWORD = "pa55word/with+more"
 
-PROGRAM = "import logging; {}; from langgraph_reflexion.cli import main; main()"
+PROGRAM = "import logging; {}; from langgraph_reflexion.lab.cli import main; main()"
 EVERYTHING = "logging.basicConfig(level=logging.DEBUG)"
 """Clients log, too. What they make of keys is known to be harmless; addresses they log as they are."""
 OURS = "logging.basicConfig(); logging.getLogger('langgraph_reflexion').setLevel(logging.DEBUG)"

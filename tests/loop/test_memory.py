@@ -8,8 +8,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import PROFILES, Heuristic, Memory, load_environment
-from langgraph_reflexion.demo import DemoChatModel
-from langgraph_reflexion.demo.prompt import without_examples
+from langgraph_reflexion.lab.demo import DemoChatModel
+from langgraph_reflexion.lab.demo.prompt import without_examples
 from langgraph_reflexion.memory.episodic import LONGEST, read_reflection
 from tests.support.toys import THREAD, Parrot, asks_for, compiled, counting_badly, play, text_of
 

@@ -14,10 +14,10 @@ from langgraph_reflexion.envs.programming.episode import HANDED_IN
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
-from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.runner import run_setup
-from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.experiments.locks import locked
+from langgraph_reflexion.lab.experiments.runner import run_setup
+from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
 from tests.support.toys import asks_for, finished, text_of

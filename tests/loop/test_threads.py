@@ -4,8 +4,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.rows import brief
-from langgraph_reflexion.experiments.trials import trials_of, trials_of_thread
+from langgraph_reflexion.lab.experiments.rows import brief
+from langgraph_reflexion.lab.experiments.trials import trials_of, trials_of_thread
 from tests.support.toys import INPUT, THREAD, add, compiled, count_to, counting_badly, text_of, timeless
 
 

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.cli import main
+from langgraph_reflexion.lab.cli import main
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.processes import until
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from langgraph_reflexion import ModelOptions, create_reflexion
-from langgraph_reflexion.demo import DemoChatModel
+from langgraph_reflexion.lab.demo import DemoChatModel
 from tests.support.toys import asks_for
 
 

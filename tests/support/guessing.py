@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.runner import run_setup
-from langgraph_reflexion.experiments.scheduler import Observer
-from langgraph_reflexion.experiments.setup import Setup, SharedBudgets
+from langgraph_reflexion.lab.experiments.locks import locked
+from langgraph_reflexion.lab.experiments.runner import run_setup
+from langgraph_reflexion.lab.experiments.scheduler import Observer
+from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.settings import RunSettings
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import game

@@ -10,7 +10,8 @@ from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import includes
 from langchain.agents import create_agent
 
-from langgraph_reflexion.adapters.inspect import (
+from langgraph_reflexion.envs.base import Review
+from langgraph_reflexion.lab.inspect import (
     InspectChatModel,
     reflexion_agent,
     sample_context,
@@ -18,7 +19,6 @@ from langgraph_reflexion.adapters.inspect import (
     solved,
     solved_by_trial,
 )
-from langgraph_reflexion.envs.base import Review
 from tests.support.toys import Counter, count_to
 
 

@@ -13,8 +13,8 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from langgraph_reflexion.experiments.record import TRIALS, holds_run, read_run
-from langgraph_reflexion.experiments.rows import key_of
+from langgraph_reflexion.lab.experiments.record import TRIALS, holds_run, read_run
+from langgraph_reflexion.lab.experiments.rows import key_of
 from langgraph_reflexion.testing import ModelServer
 from tests.support.cli import KEY, start
 

@@ -2,7 +2,7 @@
 
 import json
 
-from langgraph_reflexion.experiments.rows import key_of
+from langgraph_reflexion.lab.experiments.rows import key_of
 
 SETTINGS = {
     "environment": "alfworld",

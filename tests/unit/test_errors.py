@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 import langgraph_reflexion as lr
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.settings import RunSettings
 
 
 @pytest.mark.parametrize(

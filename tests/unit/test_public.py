@@ -30,7 +30,7 @@ print(*{"langgraph.graph", "langchain_core", "pydantic", "jinja2", "typer"} & se
 from langgraph_reflexion import create_reflexion
 create_reflexion("demo", "alfworld").compile()
 unused = {"langchain_community", "langchain_openai", "numpy", "rapidfuzz", "Stemmer", "textworld", "typer"}
-print(*(unused | {"langgraph_reflexion.experiments"}) & set(sys.modules))
+print(*(unused | {"langgraph_reflexion.lab.experiments"}) & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr

@@ -51,7 +51,7 @@ def load_model(
         ConfigurationError: there is no such model, or its key or package is missing.
     """
     if name == DEMO:
-        from langgraph_reflexion.demo import DemoChatModel
+        from langgraph_reflexion.lab.demo import DemoChatModel
 
         return DemoChatModel()
     provider, _, model = name.partition(":")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.pairing import count
+from langgraph_reflexion.lab.experiments.pairing import count
 from langgraph_reflexion.replication.logs import gap_note, twice_note
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.files import read_text

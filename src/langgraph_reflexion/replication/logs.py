@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.experiments.pairing import count
-from langgraph_reflexion.experiments.rows import TrialRow
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.experiments.pairing import count
+from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 from langgraph_reflexion.support.files import own_table
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.metrics import confusion
-from langgraph_reflexion.experiments.provenance import is_oracle
-from langgraph_reflexion.experiments.record import RUN, Run, holds_run, read_runs
-from langgraph_reflexion.experiments.report import RunReport, report_run
+from langgraph_reflexion.lab.experiments.metrics import confusion
+from langgraph_reflexion.lab.experiments.provenance import is_oracle
+from langgraph_reflexion.lab.experiments.record import RUN, Run, holds_run, read_runs
+from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.replication.imports import missing_parts
 from langgraph_reflexion.support.files import own_table
 

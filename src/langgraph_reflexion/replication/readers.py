@@ -20,8 +20,8 @@ from pydantic import AliasChoices, BaseModel, Field, StrictBool, TypeAdapter, Va
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.experiments.pairing import count
-from langgraph_reflexion.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.pairing import count
+from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
 from langgraph_reflexion.replication.logs import (
     NOT_LOGGED,

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, convert_to_messages
 
-from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.errors import one_of
+from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN
 from langgraph_reflexion.testing.loopback import ENDINGS, Answer, Call, Ending, ErrorAnswer, FaultyServer
 

@@ -6,9 +6,9 @@ import pytest
 
 from langgraph_reflexion import demo as package
 from langgraph_reflexion import load_environment
-from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.hotpotqa.world.country import words
 from langgraph_reflexion.envs.webshop.catalogue import vocabulary
+from langgraph_reflexion.lab.demo import DemoChatModel
 from tests.support.demo import confused, curve_of, forgetful, play_all
 
 ALFWORLD, HOTPOTQA, GIVEN, FEVER, WEBSHOP = "alfworld", "hotpotqa", "hotpotqa cot-gt", "fever", "webshop"

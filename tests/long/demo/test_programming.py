@@ -7,8 +7,8 @@ import pytest
 
 from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
 from langgraph_reflexion import demo as package
-from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.programming.environment import Programming
+from langgraph_reflexion.lab.demo import DemoChatModel
 from tests.support.demo import forgetful
 
 TASKS, TRIALS, BOTH = 20, 4, "last_attempt_and_reflexion"

@@ -4,10 +4,10 @@ from functools import cache
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
+from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.prompts import load_prompts
 from tests.support.demo import forgetful, play_all
 from tests.support.tools import need_programs

@@ -9,7 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import create_reflexion
-from langgraph_reflexion.demo.prompt import without_examples
+from langgraph_reflexion.lab.demo.prompt import without_examples
 from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
 from tests.support.cli import start
 from tests.support.workspace import state

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.matrix import (
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.locks import locked
+from langgraph_reflexion.lab.experiments.matrix import (
     ExperimentObserver,
     check,
     estimate,
@@ -17,7 +17,7 @@ from langgraph_reflexion.experiments.matrix import (
     run_experiment,
     total,
 )
-from langgraph_reflexion.experiments.matrix_file import read_experiment
+from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
 from tests.support.cli import GuessingServer
 from tests.support.guessing import rows
 

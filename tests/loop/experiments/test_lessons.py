@@ -6,11 +6,11 @@ import json
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.runner import resume, run
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.runner import resume, run
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
-from langgraph_reflexion.settings import RunSettings
 from tests.support.guessing import rows, timeless
 from tests.support.run_folders import folder, row
 

@@ -7,12 +7,12 @@ import pytest
 from langchain_core.messages import convert_to_openai_messages
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.experiments.page import Prompts
-from langgraph_reflexion.experiments.prompts_shown import RunPrompts, shown_prompt
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.runner import resume, run
-from langgraph_reflexion.experiments.trials import trials_of_run
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.experiments.page import Prompts
+from langgraph_reflexion.lab.experiments.prompts_shown import RunPrompts, shown_prompt
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.runner import resume, run
+from langgraph_reflexion.lab.experiments.trials import trials_of_run
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ModelRequest, ModelServer
 
 

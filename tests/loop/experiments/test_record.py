@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.locks import locked
-from langgraph_reflexion.experiments.provenance import commit_of
-from langgraph_reflexion.experiments.record import RunRecord, read_run
-from langgraph_reflexion.experiments.rows import Finished, atomic_write
+from langgraph_reflexion.lab.experiments.locks import locked
+from langgraph_reflexion.lab.experiments.provenance import commit_of
+from langgraph_reflexion.lab.experiments.record import RunRecord, read_run
+from langgraph_reflexion.lab.experiments.rows import Finished, atomic_write
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS

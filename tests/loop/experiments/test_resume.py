@@ -12,9 +12,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion import ModelFault
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.experiments.record import read_info
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
+from langgraph_reflexion.lab.experiments.record import read_info
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
 from tests.support.guessing import Guessing, RefusedError, Watch, rows, timeless

@@ -9,11 +9,11 @@ from rich.console import Console
 
 from langgraph_reflexion import experiments
 from langgraph_reflexion.envs.base import Review
-from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.progress import LiveProgress
-from langgraph_reflexion.experiments.provenance import new_info
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.progress import LiveProgress
+from langgraph_reflexion.lab.experiments.provenance import new_info
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.loop.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args

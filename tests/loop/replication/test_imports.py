@@ -11,10 +11,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.cli.commands import app
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.report import report_run
-from langgraph_reflexion.experiments.runner import resume
+from langgraph_reflexion.lab.cli.commands import app
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.report import report_run
+from langgraph_reflexion.lab.experiments.runner import resume
 from langgraph_reflexion.replication.imports import Import, import_logs
 from langgraph_reflexion.replication.paper import Line, Paper, compare, published_tables
 from tests.support.run_folders import folder, row

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError, Strategy
-from langgraph_reflexion.cli.commands import app
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.lab.cli.commands import app
 from langgraph_reflexion.replication.hotpotqa_log import read_log
 from langgraph_reflexion.replication.replay import LoggedQuestions, recorded, replay
 from tests.support.upstream_clone import HEADER, cot, react, trial

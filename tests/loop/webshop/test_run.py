@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from langgraph_reflexion.demo.prompt import without_examples
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.experiments.runner import run
-from langgraph_reflexion.settings import RunSettings
+from langgraph_reflexion.lab.demo.prompt import without_examples
+from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.settings import RunSettings
 from tests.support.toys import asks_for, play
 
 pytestmark = pytest.mark.extra("webshop")

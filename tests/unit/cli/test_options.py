@@ -7,11 +7,11 @@ from pydantic import BaseModel, Field
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from langgraph_reflexion.cli.commands import app
-from langgraph_reflexion.cli.options import OPEN, flag, takes
-from langgraph_reflexion.declared import option
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.settings import BudgetSettings, RunSettings
+from langgraph_reflexion.lab.cli.commands import app
+from langgraph_reflexion.lab.cli.options import OPEN, flag, takes
+from langgraph_reflexion.lab.declared import option
+from langgraph_reflexion.lab.settings import BudgetSettings, RunSettings
 
 
 class Oven(BaseModel):

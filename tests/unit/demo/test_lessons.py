@@ -3,8 +3,8 @@ import json
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from langgraph_reflexion.demo import DemoChatModel
 from langgraph_reflexion.envs.base import ShownAction
+from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.prompts import load_prompts
 
 ROOM = (

@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.record import read_run
-from langgraph_reflexion.experiments.trials import trials_of_run
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from tests.support.run_folders import folder, row
 
 TASKS = [f"t{number:02}" for number in range(40)]

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.experiments.comparison import compare
-from langgraph_reflexion.experiments.figures import draw
-from langgraph_reflexion.experiments.page import page, write_page
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.figures import draw
+from langgraph_reflexion.lab.experiments.page import page, write_page
 from tests.support.run_folders import folder, row, steps
 
 SVG = "{http://www.w3.org/2000/svg}"

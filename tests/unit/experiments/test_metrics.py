@@ -1,4 +1,4 @@
-from langgraph_reflexion.experiments import metrics
+from langgraph_reflexion.lab.experiments import metrics
 from tests.support.run_folders import row
 
 FAULT = {"stop_reason": "fault", "fault": "gone"}

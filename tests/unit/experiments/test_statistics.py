@@ -1,6 +1,6 @@
 import pytest
 
-from langgraph_reflexion.experiments.statistics import Interval, interval, sign_test, wilson
+from langgraph_reflexion.lab.experiments.statistics import Interval, interval, sign_test, wilson
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The laboratory: settings, experiments, the command line, Studio, Inspect and the demo model. Nothing imports it."""

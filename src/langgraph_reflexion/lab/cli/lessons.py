@@ -1,0 +1,189 @@
+"""The command `lessons`: list, show, edit, retire, export and import lessons across tasks."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.cli.basics import AsJson, suggest
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.memory.snapshot import LessonSnapshot
+    from langgraph_reflexion.memory.store import LessonStore
+
+T = TypeVar("T")
+
+lessons = typer.Typer(help="Manage the lessons that `run --lessons` keeps.", no_args_is_help=True)
+
+Where = Annotated[
+    str, typer.Argument(metavar="LESSONS", help="A SQLite file, or postgresql://user:password@host/name.")
+]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The lesson's id, or its beginning.")]
+Env = Annotated[
+    str | None, typer.Option("--env", metavar="NAME", help="The environment.  [default: the only one in the store]")
+]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines.")]
+User = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The user whose lessons they are.  [default: everyone's]")
+]
+
+
+@lessons.command("list")
+def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJson = False) -> None:
+    """List lessons with their statistics.
+
+    These are the trials that taught a lesson, those that recalled it, and the successes among them.
+    """
+    found: list[dict[str, Any]] = [
+        {
+            "id": each.id,
+            "text": each.text,
+            "from": each.outcomes,
+            "retired": each.retired,
+            "sources": len(each.sources),
+            "recalled": each.recalled,
+            "succeeded": each.succeeded,
+        }
+        for each in _snapshot(where, env, user).lessons.values()
+    ]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    typer.echo("id                sources  recalled  succeeded           text")
+    for each in found:
+        mark = "retired" if each["retired"] else ""
+        line = " ".join(each["text"].split())
+        counts = f"{each['sources']:>7}  {each['recalled']:>8}  {each['succeeded']:>9}"
+        typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
+    typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
+    if found:
+        _suggest("show", where, found[0]["id"], env, user)
+
+
+@lessons.command()
+def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+    """Show a lesson, its sources and its uses."""
+    from langgraph_reflexion.support.text import printable
+
+    found = _snapshot(where, env, user).find(lesson)
+    typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
+    typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
+    typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
+    if found.expected is not None:
+        typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
+    for source in found.sources:
+        if source.outcome == "person":
+            typer.echo(printable(f"- Written by a person: {' '.join(source.instruction.split())}"))
+            continue
+        by = f"{source.model}, profile {source.profile}{f', run {source.thread}' if source.thread else ''}"
+        trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
+        typer.echo(printable(f"- From the {source.outcome} of {trial} ({by})"))
+    for use in found.uses:
+        run = f", run {use.thread}" if use.thread else ""
+        outcome = "succeeded" if use.success else "failed"
+        typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}{run}"))
+    for edit in found.edits:
+        what = ", ".join(name for name in edit.stored() if name not in ("lesson", "date"))
+        typer.echo(f"- Edited by a person on {edit.date[:10]}: {what}")
+    _suggest("restore" if found.retired else "retire", where, found.id, env, user)
+
+
+@lessons.command()
+def edit(
+    where: Where,
+    lesson: Id,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The new text; - for standard input.")],
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Change the text of a lesson; its sources and statistics are kept."""
+    from langgraph_reflexion.memory.records import plain
+    from langgraph_reflexion.support.files import read_text
+
+    text = plain(sys.stdin.read() if str(file) == "-" else read_text(file))
+    if not text:
+        raise ConfigurationError("the new text is empty: retire the lesson instead")
+    _change(where, env, user, lesson, "is edited", text=text)
+
+
+@lessons.command()
+def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+    """Stop recalling a lesson, whatever its statistics."""
+    _change(where, env, user, lesson, "is retired", retired=True)
+
+
+@lessons.command()
+def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+    """Recall a lesson again, whatever its statistics."""
+    _change(where, env, user, lesson, "may be recalled again", retired=False)
+
+
+@lessons.command("export")
+def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
+    """Write all lessons to a file."""
+    from langgraph_reflexion.lab.experiments.pairing import count
+    from langgraph_reflexion.memory.importing import write_lessons
+
+    snapshot = _snapshot(where, env, user)
+    write_lessons(snapshot, file)
+    records = count(sum(map(len, snapshot.records.values())), "record")
+    typer.echo(f"{records} of {count(len(snapshot.lessons), 'lesson')} written to {file}")
+
+
+@lessons.command("import")
+def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
+    """Add the new records of a file."""
+    from langgraph_reflexion.lab.experiments.pairing import count
+    from langgraph_reflexion.memory.importing import add_records, read_records
+
+    records = read_records(file)
+    new = _with(where, env, user, lambda store: add_records(store, records), create=True)
+    typer.echo(count(new, "new lesson"))
+    _suggest("list", where, None, env, user)
+
+
+def _suggest(command: str, where: str, lesson: str | None, env: str | None, user: str | None) -> None:
+    more = [*(["--env", env] if env else []), *(["--user", user] if user else [])]
+    suggest("lessons", command, where, *([lesson] if lesson else []), *more)
+
+
+def _with(
+    where: str, env: str | None, user: str | None, work: Callable[["LessonStore"], Awaitable[T]], create: bool = False
+) -> T:
+    from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons, open_lessons
+
+    async def run() -> T:
+        async with open_lessons(where) as store:
+            present = await environments(store)
+            if len(present) != 1 if env is None else env not in present and not create:
+                known = f"lessons of {', '.join(present)}" if present else "no lessons yet"
+                raise ConfigurationError(f"name the environment with --env: the store has {known}")
+            return await work(LessonStore(store, env or present[0], user))
+
+    if not create or env is None:
+        expect_lessons(where)
+    return asyncio.run(run())
+
+
+def _snapshot(where: str, env: str | None, user: str | None) -> "LessonSnapshot":
+    return _with(where, env, user, lambda store: store.snapshot())
+
+
+def _change(where: str, env: str | None, user: str | None, lesson: str, done: str, **change: Any) -> None:
+    """Record a person's edit, and say that it is done."""
+
+    async def work(store: "LessonStore") -> str:
+        from langgraph_reflexion.memory.lessons import now
+        from langgraph_reflexion.memory.records import LessonEdit
+
+        found = (await store.snapshot()).find(lesson).id
+        await store.add([LessonEdit(lesson=found, date=now(), **change)])
+        return found
+
+    typer.echo(f"{_with(where, env, user, work)} {done}")
+    _suggest("show", where, lesson, env, user)

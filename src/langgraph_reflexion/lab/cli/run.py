@@ -1,0 +1,103 @@
+"""The command line's `run` and `resume`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.options import flag, takes
+from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.models.load import DEMO
+
+RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "lessons"]
+"""The options of `resume`. `run.json` has no passwords, so that addresses may have to be given again."""
+
+FIXED = [flag(*each) for each in RunSettings.model_fields.items() if each[0] not in RESUMABLE]
+"""The options of `run` that `resume` does not have."""
+
+
+@takes(RunSettings)
+def run(
+    settings: RunSettings,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder; a run in it is resumed.  [default: runs/ENV-SPLIT-STRATEGY-N]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an agent on tasks, and record every trial.
+
+    The tasks are an environment's, or those of a file for your own agent.
+    """
+    from langgraph_reflexion.envs import ENVIRONMENTS
+    from langgraph_reflexion.lab.experiments.runner import run
+
+    env, demo = settings.environment, settings.model == DEMO
+    notice = ""
+    if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()} and "tasks" not in settings.options:
+        notice = (
+            "the demo model knows only the built-in environments, and may solve nothing here: "
+            f"langgraph-reflexion play {env}, or choose another --model"
+        )
+    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, notice))
+
+
+@takes(RunSettings, only=RESUMABLE)
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    given: dict[str, Any],
+    as_json: AsJson = False,
+) -> None:
+    """Resume a run that was stopped, or had faults.
+
+    Continues unfinished tasks, and retries those that ended with a fault, an error, or a budget that is now raised.
+    """
+    from langgraph_reflexion.lab.experiments.runner import resume
+
+    raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))
+
+
+def _run(work: Callable[[Any], Any], as_json: bool, notice: str = "") -> int:
+    """Run or resume with a progress line, print the results and return the exit status."""
+    if not as_json:
+        say_starting()
+    from rich.console import Console
+
+    from langgraph_reflexion.lab.experiments.comparison import compare
+    from langgraph_reflexion.lab.experiments.progress import LiveProgress
+    from langgraph_reflexion.lab.experiments.runner import in_words
+    from langgraph_reflexion.support.text import printable
+
+    progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
+    try:
+        with sigterm_as_ctrl_c(), progress:
+            summary = work(progress)
+    except KeyboardInterrupt:
+        return fail(f"stopped; {_kept(progress.folder, progress.rows)}", 130)
+    except ModelFault as error:
+        if not progress.rows:
+            raise
+        raise ModelFault(f"{error}; {_kept(progress.folder, progress.rows)}", permanent=True) from error
+    if as_json:
+        typer.echo(json.dumps(summary.as_json(), indent=2))
+    else:
+        compare(summary.report.folder).print()
+        for cause, number in summary.faults.items():
+            typer.echo(f"{number} task{'s' * (number > 1)} ended by a fault: {printable(cause)}")
+        if not summary.recorded and summary.clean and not summary.statuses["unfinished"]:
+            typer.echo("Nothing was left to do: every task had ended.")
+        typer.echo(f"{in_words(summary.statuses)} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
+        suggest("show", summary.report.folder)
+    return 0 if summary.clean else 1
+
+
+def _kept(folder: Path | None, rows: int) -> str:
+    from langgraph_reflexion.lab.experiments.pairing import count
+
+    if folder is None or not folder.exists():
+        return "nothing was recorded"
+    return f"{count(rows, 'finished trial')} kept in {folder}: continue with langgraph-reflexion resume {folder}"

@@ -1,0 +1,116 @@
+"""The `sandbox` command: probes of the backends on this machine, and a command in a sandbox."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.cli.basics import AsJson, fail, suggest
+
+sandbox = typer.Typer(
+    help="Check the sandboxes for untrusted code on this machine.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@sandbox.callback()
+def show(context: typer.Context, as_json: AsJson = False) -> None:
+    """Probe each backend by running a command in it, and print what it contains."""
+    if context.invoked_subcommand is not None:
+        return
+    from langgraph_reflexion.envs.sandbox.backends import BACKENDS, probe
+
+    tried = {name: probe(name) for name in BACKENDS}
+    default = next((name for name, backend in BACKENDS.items() if backend.automatic and tried[name].works), None)
+    if as_json:
+        rows = {
+            name: {
+                "works": tried[name].works,
+                "probe": tried[name].words,
+                "contains": backend.contains,
+                "lets_through": backend.lets_through,
+                "fix": backend.fix,
+                "default": name == default,
+            }
+            for name, backend in BACKENDS.items()
+        }
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for name, backend in BACKENDS.items():
+        works = "works" if tried[name].works else "does not work"
+        typer.echo(f"{name}: {works}{', the default' if name == default else ''}")
+        typer.echo(f"  probe: {tried[name].words}")
+        typer.echo(f"  contains: {backend.contains}")
+        typer.echo(f"  lets through: {backend.lets_through}")
+        if not tried[name].works:
+            typer.echo(f"  to fix it, {backend.fix}")
+    if default:
+        suggest("sandbox", "exec", "--", "id")
+
+
+@sandbox.command("exec")
+def execute(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")],
+    backend: Annotated[
+        str | None, typer.Option(metavar="NAME", help="bubblewrap or landlock.  [default: the first that works]")
+    ] = None,
+    workspace: Annotated[
+        str | None, typer.Option(metavar="DIR", help="A folder to work in; its files may be changed.")
+    ] = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Also allow changes to .git and similar there, and Unix sockets.")
+    ] = False,
+    network: Annotated[bool, typer.Option("--network", help="Allow the network.")] = False,
+    wall: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, max=1e8, help="Wall time limit.")] = 300.0,
+    memory: Annotated[int, typer.Option(metavar="MB", min=4, max=1 << 40, help="Memory limit.")] = 2048,
+    allow_degraded: Annotated[
+        bool, typer.Option("--allow-degraded", help="Allow Landlock, which is weaker, in a folder.")
+    ] = False,
+) -> None:
+    """Run a command in a sandbox. The exit status is the command's, or 124 if a limit ended it."""
+    from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+
+    if workspace == "":
+        raise ConfigurationError("--workspace '': give a folder, such as .")
+    try:
+        folder = None if workspace is None else Path(workspace).absolute()
+    except OSError as error:  # the current folder has been removed
+        raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
+    limits = Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30)
+    binds = () if folder is None else (Bind(folder, writable=True, own=own),)
+    sandbox = Sandbox(backend, allow_degraded=allow_degraded)
+    with _terminal_as_before():
+        done = sandbox.run(
+            command, cwd=folder, limits=limits, policy=Policy(network=network, binds=binds), inherit=True
+        )
+    if done.status not in ("ok", "failed"):
+        raise typer.Exit(fail(f"ended by the sandbox: {done.status}", 124))
+    raise typer.Exit(done.exit_code)
+
+
+@contextlib.contextmanager
+def _terminal_as_before() -> Iterator[None]:
+    """Restore the terminal's modes and flags, which a program on it may change."""
+    import fcntl
+    import termios
+
+    held = {
+        stream: (termios.tcgetattr(stream), fcntl.fcntl(stream, fcntl.F_GETFL))
+        for stream in range(3)
+        if os.isatty(stream)
+    }
+    try:
+        yield
+    finally:
+        for stream, (modes, flags) in held.items():
+            fcntl.ioctl(stream, termios.TIOCNXCL)
+            fcntl.fcntl(stream, fcntl.F_SETFL, flags)
+            termios.tcsetattr(stream, termios.TCSADRAIN, modes)

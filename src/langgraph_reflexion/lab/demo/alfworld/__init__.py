@@ -1,0 +1,281 @@
+"""The demo model in ALFWorld.
+
+It knows the verbs of the game, and no object, place or task by name: it reads what is where in the observations. Its
+mistakes have reasons:
+
+* It searches similar places one after the other, in a habitual order that stays the same from trial to trial. In a
+  large room it runs out of actions.
+* When it finds a thing among several others, it tends to think that it has taken the thing when it has only seen it.
+  It carries on as if it held it, and when nothing happens, tries the same again.
+
+Its reflections see the second mistake in the trajectory, and list for the first the places that it has searched.
+Sometimes they say nothing of use. A room is recognized by its furniture, as the opening lists it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from langgraph_reflexion.lab.demo.alfworld.world import (
+    NAME,
+    World,
+    class_of,
+    places_in,
+    read_rooms,
+    read_world,
+    seen_at_first,
+    tell_room,
+)
+from langgraph_reflexion.lab.demo.persona import Act, habit
+from langgraph_reflexion.lab.demo.prompt import Prompt, Turn
+
+CONFUSION = {4: 0.4, 5: 0.8}
+"""Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""
+STRAYS = 0.02
+"""Probability of looking elsewhere than habit says."""
+VAGUE = 0.6
+"""Probability of a useless reflection."""
+NOTED = 12
+"""Number of searched places in a reflection."""
+
+_SMALL_WORDS = """
+    a again an and at both bring by chill clean cold cool examine find heat hold hot in in/on into is it it's its
+    leave light look of on one onto place put same some the them then this to two turn under up warm wash with you
+    your
+"""
+_STOPWORDS = frozenset(_SMALL_WORDS.split())
+_KINDS = (
+    ("two", r"\btwo\b"),
+    ("look", r"\b(?:look at|examine|light|under)\b"),
+    ("clean", r"\b(?:clean|wash|rinse)\b"),
+    ("heat", r"\b(?:hot|heat|warm)\b"),
+    ("cool", r"\b(?:cool|cold|chill)\b"),
+)
+
+
+Step = tuple[str, str, dict[str, str]]
+"""A thought, and the action with its arguments."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The task: do something to a thing, and bring it somewhere."""
+
+    kind: str
+    thing: str
+    target: str
+    tool: str
+    text: str
+
+
+@dataclass
+class Notes:
+    """What reflections say about the thing to find."""
+
+    found: dict[str, str] = field(default_factory=dict)
+    searched: list[str] = field(default_factory=list)
+    take_first: bool = False
+
+
+def act(prompt: Prompt, rng: Random) -> Act:
+    """Return the next action."""
+    thought, name, args = _step(prompt, read_goal(prompt), rng)
+    return Act(thought, name, args, _as_text(name, args, prompt.system))
+
+
+def read_goal(prompt: Prompt) -> Goal:
+    """Read the task from the opening, and the tool for it from the instruction."""
+    text = prompt.opening.rpartition("Your task is to:")[2].strip().lower()
+    words = re.findall(r"[a-z/']+", text)
+    classes = {class_of(place) for place in places_in(prompt.opening)}
+    kind = next((name for name, pattern in _KINDS if re.search(pattern, text)), "pick")
+    nouns = [word for word in words if word not in _STOPWORDS]
+    thing = next(iter(nouns), "")
+    targets = [word for word in nouns[1:] if word in classes]
+    target = nouns[-1] if kind == "look" and nouns else (targets[-1] if targets else "")
+    tool = re.search(rf"\bto {kind} (?:something|it), (?:take it )?to the (\w+)", prompt.system, re.IGNORECASE)
+    return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
+
+
+def _step(prompt: Prompt, goal: Goal, rng: Random) -> Step:
+    world = read_world(prompt)
+    notes = read_notes(prompt.reflections, goal)
+    recalled = read_rooms(prompt.recalled, world.places)
+    if world.held and class_of(world.held) == goal.thing:
+        return _bring(world, goal, recalled)
+    known = _reachable(world, goal, notes)
+    if known is None:
+        return _search(world, goal, notes, rng, goal.thing, recalled)
+    thing, place = known
+    if reaching := _reach(world, place, f"There is {thing} at {place}. I go there."):
+        return reaching
+    crowd = len(world.contents.get(place, ()))
+    # Whoever comes for a thing takes it; one that turns up among others may only be seen.
+    came_for_it = notes.take_first or goal.thing in recalled.get(place, ())
+    if not came_for_it and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
+        world.held = thing
+        thought, name, args = _bring(world, goal, recalled)
+        return f"I have {thing} now. {thought}", name, args
+    return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
+
+
+def _reach(world: World, place: str, thought: str) -> Step | None:
+    """Return the step that is needed before things at a place can be used; None if there is none."""
+    if world.at != place:
+        return thought, "go_to", {"receptacle": place}
+    return (f"{place} is closed. I open it.", "open", {"receptacle": place}) if place in world.closed else None
+
+
+def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None:
+    """Return a thing of the right class that was seen, or that notes mention and no observation refutes."""
+    for thing, place in world.where(goal.thing):
+        return thing, place
+    for thing, place in notes.found.items():
+        if place in world.places and place not in world.contents and thing not in world.put_down:
+            return thing, place
+    return None
+
+
+def _bring(world: World, goal: Goal, recalled: Mapping[str, set[str]]) -> Step:
+    held = world.held
+    if goal.kind == "look":
+        lamps = world.where(goal.target)
+        if not lamps:
+            return _search(world, goal, Notes(), None, goal.target, recalled)
+        lamp, place = lamps[0]
+        if world.at != place:
+            return f"The {lamp} is at {place}. I take {held} there.", "go_to", {"receptacle": place}
+        return f"I hold {held} and stand at the {lamp}. I use it.", "use", {"object": lamp}
+    if goal.tool and held not in world.treated:
+        tool = next((place for place in world.places if class_of(place) == goal.tool), goal.tool)
+        if world.at != tool:
+            return f"I take {held} to {tool}.", "go_to", {"receptacle": tool}
+        return f"I {goal.kind} {held} here.", goal.kind, {"object": held, "receptacle": tool}
+    target = next(iter(world.put_down.values()), None) or next(
+        (place for place in world.places if class_of(place) == goal.target), goal.target
+    )
+    if reaching := _reach(world, target, f"I bring {held} to {target}."):
+        return reaching
+    return f"I leave {held} at {target}.", "put", {"object": held, "receptacle": target}
+
+
+def _search(
+    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, recalled: Mapping[str, set[str]]
+) -> Step:
+    """Look at a place not yet seen: one that a note names, or else the next one by habit.
+
+    Places where notes report other things come last.
+    """
+    if world.at in world.closed:
+        return f"{world.at} is closed. I open it.", "open", {"receptacle": world.at}
+    unseen = [place for place in world.places if place not in world.contents]
+    for place in unseen:
+        if wanted in recalled.get(place, ()):
+            thought = f"A note says that there was a {wanted} at {place}. I go there to take it."
+            return thought, "go_to", {"receptacle": place}
+    fresh = [place for place in unseen if place not in notes.searched] or unseen
+    fresh = [place for place in fresh if place not in recalled] or fresh
+    if not fresh:
+        return f"I have looked everywhere and seen no {wanted}.", "look", {}
+    fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))
+    place = rng.choice(fresh) if rng and rng.random() < STRAYS else fresh[0]
+    return f"I have not seen a {wanted} yet. I look at {place}.", "go_to", {"receptacle": place}
+
+
+def read_notes(reflections: tuple[str, ...], goal: Goal) -> Notes:
+    """Return what reflections say about the thing to find."""
+    notes = Notes()
+    for sentence in re.split(r"(?<=[.;])\s+", " ".join(reflections)):
+        text = sentence.lower()
+        if goal.thing not in re.findall(r"[a-z]+", text):
+            continue
+        if re.search(r"\bno\b", text):
+            places = [name for name in re.findall(NAME, text) if class_of(name) != goal.thing]
+            notes.searched += [place for place in places if place not in notes.searched]
+        elif located := re.search(rf"\b({goal.thing} \d+)\b.*?\b(?:in|on|at|from) ({NAME})", text):
+            notes.found[located[1]] = located[2]
+        if "take" in text:
+            notes.take_first = True
+    return notes
+
+
+def reflect(prompt: Prompt, rng: Random) -> str:
+    """Name the action to blame, and what to know next time."""
+    goal, world = read_goal(prompt), read_world(prompt)
+    earlier = read_notes(prompt.reflections, goal)
+    last = prompt.turns[-1] if prompt.turns else Turn("", "", "")
+    if rng.random() < VAGUE:
+        return (
+            f"My last action, {last.action or 'none'}, did not get me to the goal. "
+            "I lost sight of my plan. Next time I will think more carefully before each step."
+        )
+    taken = {thing: place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing}
+    found = {**earlier.found, **dict(world.where(goal.thing)), **taken}
+    parts = []
+    mistaken = world.held if world.held not in world.picked_up else ""
+    if mistaken:
+        place = found.get(mistaken, "its place")
+        parts.append(
+            f"{last.action} could not work: I went on as if I held the thing, but I had only seen it. "
+            f"Next time I will take {mistaken} from {place} before I do anything else with it."
+        )
+    elif found:
+        parts.append("I found what I was looking for too late, and ran out of actions before I was done.")
+    else:
+        parts.append(f"I used up my actions on searching; {last.action} was as wrong a place as the others.")
+    for thing, place in found.items():
+        if thing != mistaken:
+            parts.append(f"I know that {thing} was at {place}, so I will go there and take it at once.")
+    empty = [place for place, things in world.contents.items() if goal.thing not in map(class_of, things)]
+    searched = [*(place for place in earlier.searched if place not in empty), *empty][-NOTED:]
+    if searched and len(found) < (2 if goal.kind == "two" else 1):
+        parts.append(
+            f"There is no {goal.thing} at {', '.join(searched)}. Next time I will look in the other places first."
+        )
+    parts.append(tell_room(world.places, seen_at_first(world)))
+    return " ".join(filter(None, parts))
+
+
+def learn(prompt: Prompt) -> str:
+    """Say what worked, and what this trial and the notes saw of the room."""
+    goal, world = read_goal(prompt), read_world(prompt)
+    places = [place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing]
+    known = {place: sorted(things) for place, things in read_rooms(prompt.reflections, world.places).items()}
+    known |= seen_at_first(world)
+    worked = f"I found the {goal.thing} at {' and '.join(dict.fromkeys(places)) or 'its place'}, and that was it."
+    return f"{worked} {tell_room(world.places, known)}"
+
+
+def judge(prompt: Prompt) -> str:
+    """Say whether the observations show the task done."""
+    goal, world = read_goal(prompt), read_world(prompt)
+    done = [
+        (thing, place)
+        for thing, place in world.put_down.items()
+        if (class_of(thing), class_of(place)) == (goal.thing, goal.target)
+        and (not goal.tool or thing in world.treated)
+    ]
+    if goal.kind == "look":
+        solved = world.lamp_lit and class_of(world.held) == goal.thing and world.held in world.picked_up
+        reason = f"The lamp was used while holding {world.held or 'nothing'}."
+    else:
+        needed = 2 if goal.kind == "two" else 1
+        solved = len(done) >= needed and len({place for _, place in done}) == 1
+        reason = f"Of {needed} needed, {len(done)} came to where the task wants it, in the state it wants."
+    return f"{reason}\nVerdict: {'yes' if solved else 'no'}"
+
+
+def _as_text(name: str, args: dict[str, str], system: str) -> str:
+    thing, place = args.get("object", ""), args.get("receptacle", "")
+    match name:
+        case "go_to":
+            return f"go to {place}"
+        case "take":
+            return f"take {thing} from {place}"
+        case "put":
+            how = "put {} in/on {}" if "put {object} in/on {receptacle}" in system else "move {} to {}"
+            return how.format(thing, place)
+        case "clean" | "heat" | "cool":
+            return f"{name} {thing} with {place}"
+    return f"{name} {thing or place}".strip()

@@ -1,0 +1,72 @@
+"""Claims, as the demo model verifies them on FEVER: it reads pages as for a question, and compares what they say.
+
+Trials fail by the slips of `demo.hotpotqa.act`: it judges by the page on the way, by the wrong sentence or by the
+page of a namesake, or it repeats a search that found nothing.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from langgraph_reflexion.lab.demo.hotpotqa.act import Choice, Reader, give_up
+from langgraph_reflexion.lab.demo.hotpotqa.task import Asked, read_path
+from langgraph_reflexion.lab.demo.hotpotqa.world import Target, Wanted, advised_word, content_words, names_in, stem
+
+_STATED = "stated"
+
+
+@dataclass(frozen=True)
+class Verifier(Reader):
+    """Chooses the next action on a claim."""
+
+    rate: ClassVar = {**Reader.rate, "halfway": 0.5, "hasty": 0.9, "namesake": 0.9, "again": 0.3}
+    """Share of claims with each slip: two of three labels are often right by chance."""
+
+    guesses: bool = False
+
+    def next(self) -> Choice:
+        choice = self._follow()
+        if choice.name != "finish":
+            return choice
+        label = "SUPPORTS" if choice.text == (self.asked.value or _STATED) else "REFUTES"
+        return choice._replace(text=label if choice.known else "NOT ENOUGH INFO", known=True)
+
+    def _find(self, target: Target, wanted: Wanted, *, careful: bool = False) -> Target | Choice:
+        if self.asked.value:
+            return super()._find(target, wanted, careful=careful)
+        page = self._page(target)
+        if isinstance(page, Choice):
+            return page
+        words = {stem(word) for word in wanted.words}
+        if any(words <= {stem(word) for word in re.findall(r"[\w-]+", sentence)} for sentence in page.sentences):
+            return Target(_STATED)
+        hint = advised_word(self.advice, page)
+        if not self.tools or (self.slips("hasty") and not hint):
+            return give_up(target)
+        if self.library.open != page.title:
+            return Choice(f"I go back to {page.title}.", "search", page.title)
+        terms = [term for term in (hint, wanted.words[-1]) if term and term not in page.searched_for]
+        return Choice(f"{page.title} may say so further down.", "lookup", terms[0]) if terms else give_up(target)
+
+
+def read_claim(claim: str) -> Asked:
+    """Return what to read about in order to verify a claim, and the value that it says last, if any."""
+    text = re.sub(r"^The (?=[a-z])", "the ", claim.strip()).rstrip(".")
+    named = [target for _, target in names_in(text)]
+    named = [target for target in named if target.name not in {each.where for each in named}]
+    if not named:
+        return Asked(text, (), (Wanted("", tuple(content_words(text))),), value="")
+    if number := re.search(r"\b(?P<value>\d+)\b(?: (?P<unit>\w+))?", text):
+        return _up_to(text, number.start(), named[0], number["unit"] or "year", number["value"])
+    if len(named) > 1:
+        last = named[-1]
+        return _up_to(text, text.rindex(last.name), named[0], last.role, last.name)
+    return replace(read_path(text, named[0], asks=False), value="")
+
+
+def _up_to(text: str, end: int, target: Target, kind: str, value: str) -> Asked:
+    """Return what to read about, with the kind of the value, which begins at `end`."""
+    asked = read_path(text[:end], target, asks=False)
+    last, number = asked.hops[-1], value.isdigit()
+    words = last.words if number or not kind else ()
+    return replace(asked, text=text, hops=(*asked.hops[:-1], Wanted(kind or "person", words, number)), value=value)

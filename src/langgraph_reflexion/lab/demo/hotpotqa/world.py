@@ -1,0 +1,238 @@
+"""Pages and reflections as the demo model reads them: by rules of English, without knowledge of their content.
+
+A name begins with a capital letter, its role stands before it ("the river ..."), and the sentence that says who was
+born where has the word "born" in it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from langgraph_reflexion.lab.demo.prompt import Advice, Prompt, Turn, sentences_of
+
+_WORD = r"[A-Z][\w'\u2019-]*"
+_NAMES = {
+    by_and: re.compile(rf"\b{_WORD}(?:(?:\s(?:{joining})){{0,2}}\s{_WORD})*(?:\s\([^)]*\))?")
+    for by_and, joining in ((True, "of|the|in|for|and"), (False, "of|the|in|for"))
+}
+_PLACED = re.compile(r"^\sin the \w+ of (?P<where>[A-Z][\w'-]*)")
+_LIFE = re.compile(r"\((?P<born>\d{3,4})\s?[-\u2013]\s?\d{2,4}\)")
+_YEAR = re.compile(r"\b1?\d{3}\b|\b20\d\d\b")
+_IRREGULAR = {"won": "win", "ran": "run", "wrote": "write", "made": "make", "lies": "lie", "sung": "sing"}
+_PAST = {"win": "won", "study": "studied", "write": "wrote", "make": "made", "run": "runs"}
+_SMALL_WORDS = """
+    a after also an and any are as at be been before both by did do does for from had has have he her his how in is it
+    its many more much of on or same she than that the their there they this through to under was were what when where
+    which who whom whose with
+"""
+_FUNCTION_WORDS = frozenset(_SMALL_WORDS.split())
+
+
+@dataclass(frozen=True)
+class Target:
+    """A named person or thing, and what distinguishes it from its namesakes."""
+
+    name: str
+    role: str = ""  # the noun before the name
+    where: str = ""  # the place after the name: "... in the province of ..."
+
+    @property
+    def known_as(self) -> str:
+        return f"the {self.role} {self.name}" if self.role else self.name
+
+
+@dataclass
+class Page:
+    """The sentences read of a page."""
+
+    title: str
+    sentences: list[str] = field(default_factory=list)
+    searched_for: set[str] = field(default_factory=set)  # looked up to the last occurrence
+
+    def add(self, text: str) -> None:
+        self.sentences += [s for s in sentences_of(text) if s not in self.sentences]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to find on a page: a class of things, and words of the sentence that has it."""
+
+    kind: str
+    words: tuple[str, ...] = ()
+    number: bool = False
+
+    @property
+    def terms(self) -> list[str]:
+        verbs = [_PAST.get(word, word) for word in self.words]
+        return list(dict.fromkeys([*verbs, *([self.kind] if self.kind not in ("", "person", "year") else [])]))
+
+
+def stem(word: str) -> str:
+    """Return a word without its ending."""
+    word = word.lower()
+    word = _IRREGULAR.get(word, word)
+    word = re.sub(r"(?:ies|ied)$", "y", word)
+    return re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word)
+
+
+def content_words(text: str) -> list[str]:
+    """Return the lower-case words except function words."""
+    return [word for word in re.findall(r"\b[a-z][a-z-]*\b", text) if word not in _FUNCTION_WORDS]
+
+
+def names_in(text: str, *, joined_by_and: bool = True) -> Iterator[tuple[int, Target]]:
+    """Yield the names in a text with their offsets."""
+    for match in _NAMES[joined_by_and].finditer(text):
+        before = re.search(r"\b([a-z]+)(?: of)? $", text[: match.start()])
+        role = before[1] if before and before[1] not in _FUNCTION_WORDS else ""
+        placed = _PLACED.match(text[match.end() :])
+        yield match.start(), Target(re.sub(r"['\u2019]s$", "", match[0]), role, placed["where"] if placed else "")
+
+
+def find(page: Page, wanted: Wanted) -> Target | None:
+    """Return what the best matching sentence of a page says; None without a match."""
+    if wanted.number:
+        number = find_number(page.sentences, wanted)
+        return Target(number) if number else None
+    best: tuple[int, Target] | None = None
+    for sentence in page.sentences:
+        stems = [(match.start(), stem(match[0])) for match in re.finditer(r"[\w-]+", sentence)]
+        for begin, target in _told_of(page, sentence):
+            kind, words = stem(wanted.kind), {stem(word) for word in wanted.words}
+            before = {each for at, each in stems if at < begin}
+            named = stem(target.role) == kind or kind in map(stem, target.name.split())
+            hits = words & {each for _, each in stems}
+            if kind in before or named or words & before:
+                score = 3 * named + 2 * len(hits) + (kind in before)
+                if best is None or score > best[0]:
+                    best = score, target
+    return best[1] if best else None
+
+
+def find_number(sentences: Sequence[str], wanted: Wanted) -> str:
+    """Return the number in the first matching sentence; empty without a match."""
+    words = {stem(word) for word in (*wanted.words, wanted.kind) if word != "year"}
+    if "born" in wanted.words and (lived := next(filter(None, map(_LIFE.search, sentences)), None)):
+        return lived["born"]
+    for sentence in sentences:
+        if counted := re.search(rf"\b(\d[\d,.]*)\s+{re.escape(wanted.kind)}\b", sentence):
+            return counted[1]
+        found = _YEAR.search(sentence) if wanted.kind == "year" else re.search(r"\b\d[\d,.]*\b", sentence)
+        if found and words & {stem(word) for word in re.findall(r"[\w-]+", sentence)}:
+            return found[0]
+    return ""
+
+
+def first_mentioned(page: Page, wanted: Wanted) -> Target | None:
+    """Return the first name or number on a page, as a hasty reader does."""
+    for sentence in page.sentences[1:] or page.sentences:
+        if wanted.number:
+            if number := re.search(r"\b\d{2,}\b", sentence):
+                return Target(number[0])
+            continue
+        for begin, target in _told_of(page, sentence):
+            if begin > 0:
+                return target
+    return None
+
+
+def _told_of(page: Page, sentence: str) -> Iterator[tuple[int, Target]]:
+    """Yield the names in a sentence, but for the page's own."""
+    title = re.findall(r"\w+", page.title.partition(" (")[0])
+    for begin, target in names_in(sentence):
+        part = set(re.findall(r"\w+", target.name)) <= set(title)
+        # A work may be named after the town that it is set in: "the town of ..." is not the work.
+        own = part and (not target.role or target.name in title[-1:])
+        if not own and target.name.lower() not in _FUNCTION_WORDS:
+            yield begin, target
+
+
+_CALL = re.compile(
+    r"(?P<name>search|lookup|finish)(?:\[(?P<text>.*)\]|\(\w+=\"(?P<quoted>.*)\"\)|\s(?P<plain>.*))", re.DOTALL
+)
+_MISSED = re.compile(r"Could not find .*? Similar: \[(?P<titles>.*)\]\.", re.DOTALL)
+_TITLE = re.compile(r"'((?:[^'\\]|\\.|'(?!, |$))*)'|\"([^\"]*)\"")
+_RESULT = re.compile(r"\(Result (?P<at>\d+) / (?P<of>\d+)\) (?P<text>.*)", re.DOTALL)
+
+
+@dataclass
+class Library:
+    """The pages read so far."""
+
+    pages: dict[str, Page] = field(default_factory=dict)
+    missed: dict[str, list[str]] = field(default_factory=dict)
+    open: str = ""
+    answer: str = ""
+    searches: list[str] = field(default_factory=list)
+
+
+def read_library(prompt: Prompt) -> Library:
+    """Read the paragraphs before the question, and the steps after it."""
+    library = Library()
+    given, _, _ = prompt.opening.rpartition("Question: ")
+    for paragraph in given.split("\n\n"):
+        title, colon, text = paragraph.partition(": ")
+        if colon:
+            library.pages[title] = Page(title)
+            library.pages[title].add(text)
+    for turn in prompt.turns:
+        _read_turn(library, turn)
+    return library
+
+
+def _read_turn(library: Library, turn: Turn) -> None:
+    call = _CALL.fullmatch(turn.action.strip())
+    if not call:
+        return
+    quoted = json.loads(f'"{call["quoted"] or ""}"', strict=False)
+    name, said = call["name"], (call["text"] or quoted or call["plain"] or "").strip()
+    if name == "finish":
+        library.answer = said
+    elif name == "search":
+        library.searches.append(said)
+        if missed := _MISSED.match(turn.observation):
+            library.missed[said] = [one or other for one, other in _TITLE.findall(missed["titles"])]
+        elif not turn.observation.startswith("Invalid action"):
+            library.open = said
+            library.pages.setdefault(said, Page(said)).add(turn.observation)
+    elif page := library.pages.get(library.open):
+        result = _RESULT.match(turn.observation)
+        if result:
+            page.add(result["text"])
+        if result is None or result["at"] == result["of"]:
+            page.searched_for.add(said)
+
+
+def page_of(library: Library, target: Target) -> Page | None:
+    """Return the page whose title fits a target best."""
+    found = closest([*library.pages], target)
+    return library.pages[found] if found else None
+
+
+def closest(titles: list[str], target: Target) -> str | None:
+    """Return the title that means a target; of namesakes the one whose brackets fit."""
+    rated = [(_likeness(title, target), -index, title) for index, title in enumerate(titles)]
+    best = max(rated, default=(0, 0, ""))
+    return best[2] if best[0] > 0 else None
+
+
+def _likeness(title: str, target: Target) -> int:
+    base, _, brackets = title.partition(" (")
+    if base != target.name and not set(target.name.split()) <= set(base.split()):
+        return 0
+    known = {target.role, target.where, *content_words(target.role)} - {""}
+    fits = bool(brackets) and any(word in brackets for word in known)
+    # Brackets that do not fit mean a namesake; without brackets there is only one of the name.
+    wrong = bool(brackets) and bool(known) and not fits
+    return 0 if wrong else 1 + (base == target.name) + 2 * fits
+
+
+def advised_title(advice: Advice, target: Target) -> str | None:
+    """Return the title that notes give for the page of a target."""
+    return closest(advice.quoted(r"go straight to search\[(.*?)\]"), target)
+
+
+def advised_word(advice: Advice, page: Page) -> str:
+    """Return the word that notes give for a page; empty without one."""
+    return next(iter(advice.on(page.title).quoted(r"the word \"([^\"]+)\"")), "")

@@ -1,0 +1,62 @@
+"""Habits of the demo model, mistakes that it repeats on a task until a reflection names them, and its replies."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import NamedTuple
+
+from langchain_core.messages import AIMessage
+
+from langgraph_reflexion.lab.demo.prompt import Prompt, Turn, sentences_of
+
+LUCK = 0.03
+"""Probability of avoiding a slip by chance."""
+
+
+def habit(task: str, what: str) -> float:
+    """Return a number from 0 to 1 that belongs to a task and a slip, and is the same in every trial."""
+    digest = hashlib.blake2b(f"{task}\n{what}".encode(), digest_size=6).digest()
+    return int.from_bytes(digest, "big") / 2**48
+
+
+def slips_at(task: str, often: Mapping[str, float], rng: Random) -> Callable[[str], bool]:
+    """Return a function that says whether it makes a slip now, by the slip's name.
+
+    `often` is the share of tasks with each slip.
+    """
+    return lambda slip: habit(task, slip) < often[slip] and rng.random() >= LUCK
+
+
+class Act(NamedTuple):
+    """A thought, and an action as a tool call and as text."""
+
+    thought: str
+    name: str
+    args: dict[str, str]
+    text: str
+
+
+def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
+    """Return an action as text or as a tool call."""
+    if prompt.cue:
+        return AIMessage(act.thought if prompt.cue == "Thought" else act.text)
+    if in_text:
+        return AIMessage(f"Thought: {act.thought}\nAction: {act.text}")
+    call = {"name": act.name, "args": act.args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
+    return AIMessage(act.thought, tool_calls=[call])
+
+
+STEPS, LETTERS = 8, 80
+"""Number of actions listed, and characters of each."""
+
+
+def condensed(notes: Sequence[str]) -> str:
+    """Join notes, with each sentence once, at its latest place."""
+    sentences = [sentence for note in notes for sentence in sentences_of(note)]
+    return " ".join(dict.fromkeys(reversed(dict.fromkeys(reversed(sentences)))))
+
+
+def retold(turns: Sequence[Turn]) -> str:
+    """List the last actions of a successful trial."""
+    done = [" ".join(turn.action.split())[:LETTERS] for turn in turns if turn.action]
+    return f"What worked, in this order: {'; '.join(done[-STEPS:]) or 'to hand it in at once'}."

@@ -1,0 +1,114 @@
+"""Metrics of a run's rows: the success curve, failures by reason, verdicts compared with the truth."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from langgraph_reflexion.lab.experiments.rows import TrialRow
+
+
+def solved_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:
+    """Return the number of tasks solved after each trial, by the answers returned after it (`answers_by_trial`).
+
+    A task counts as solved after trial t if the answer that the loop would return after t trials is truly right. A
+    task that ended earlier keeps its last value.
+    """
+    return [sum(bool(row["success"]) for row in each) for each in answers]
+
+
+def measures_by_trial(answers: Sequence[Sequence[TrialRow]], tasks: int) -> dict[str, list[float]]:
+    """Return the means of the environment's measures (F1, say) of the answers returned after each trial.
+
+    As in the official evaluation of question answering, a task without an answer counts as 0.
+    """
+    measured = [[row.get("measures", {}) for row in each] for each in answers]
+    return {
+        name: [round(sum(measures.get(name, 0.0) for measures in each) / tasks, 4) for each in measured]
+        for name in dict.fromkeys(name for each in measured for measures in each for name in measures)
+    }
+
+
+def answers_by_trial(tasks: Iterable[Sequence[TrialRow]], trials: int) -> list[list[TrialRow]]:
+    """Return, for each trial, the rows of the answers that the loop would return after it, one per answered task.
+
+    Args:
+        tasks: The trials of each task, in order.
+        trials: The last trial.
+    """
+    answers: list[list[TrialRow]] = [[] for _ in range(trials)]
+    for rows in tasks:
+        for trial in range(1, trials + 1):
+            if done := [row for row in rows if row["trial"] <= trial]:
+                answers[trial - 1].append(final_answer(done))
+    return answers
+
+
+def final_answer(done: Sequence[TrialRow]) -> TrialRow:
+    """Return the row of the answer that the loop would return after these trials of a task.
+
+    It is the trial that the verdict accepted; without one, the best-scored trial, the latest among equals.
+    """
+    for row in done:
+        if row["verdict"]:
+            return row
+    best: TrialRow = max(reversed(done), key=lambda row: float("-inf") if row["score"] is None else row["score"])
+    return best
+
+
+def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:
+    """Return the number of failed trials by reason, for each trial (Figure 3b of the paper; see `failure`)."""
+    counts: list[Counter[str]] = [Counter() for _ in range(trials)]
+    for row in rows:
+        if row["trial"] <= trials and (reason := failure(row)):
+            counts[row["trial"] - 1][reason] += 1
+    return [dict(sorted(count.items())) for count in counts]
+
+
+def failure(row: TrialRow) -> str | None:
+    """Return why a trial did not solve its task; None if it did, or if a budget cut it short.
+
+    A trial that ended by itself failed by a `wrong answer`. The heuristic stops it for `hallucination` or
+    `inefficient planning`, or for a reason of your own heuristic; a limit of the environment for `truncated`. A
+    `fault` is counted beside these, as it is not a failure of the agent.
+    """
+    truth = row["verdict"] if row["success"] is None else row["success"]
+    if row["stop_reason"] == "fault":
+        return "fault"
+    if truth or row["stop_reason"] == "budget":
+        return None
+    return "wrong answer" if row["stop_reason"] == "terminated" else row["stop_reason"]
+
+
+def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
+    """Return the tokens that all tasks together have spent after each trial, sent and received."""
+    spent = [0] * trials
+    for row in rows:
+        if row["trial"] <= trials:
+            spent[row["trial"] - 1] += tokens(row)
+    return list(accumulate(spent))
+
+
+def tokens(row: TrialRow) -> int:
+    """Return the tokens of a trial, its verdict and its reflection, sent and received."""
+    return row["input_tokens"] + row["output_tokens"]
+
+
+def confusion(rows: Sequence[TrialRow]) -> dict[str, int]:
+    """Count right and wrong verdicts over the trials whose verdict and truth are known."""
+    counts = dict.fromkeys(("true_positive", "false_negative", "false_positive", "true_negative"), 0)
+    for row in rows:
+        if row["verdict"] is not None and row["success"] is not None:
+            right = "true" if row["verdict"] == row["success"] else "false"
+            counts[f"{right}_{'positive' if row['verdict'] else 'negative'}"] += 1
+    return counts
+
+
+def confusion_rates(counts: dict[str, int]) -> dict[str, float | None]:
+    """Return the counts of `confusion` as shares of the trials with the same verdict, as in Table 2 of the paper.
+
+    A false positive is a share of all accepted trials, a false negative of all rejected ones; None without any.
+    """
+    positive = counts["true_positive"] + counts["false_positive"]
+    negative = counts["true_negative"] + counts["false_negative"]
+    of = {name: positive if name.endswith("positive") else negative for name in counts}
+    return {name: round(count / of[name], 4) if of[name] else None for name, count in counts.items()}

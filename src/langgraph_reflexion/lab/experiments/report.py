@@ -1,0 +1,137 @@
+"""The report of one run: success curve, failures, verdicts and costs."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from langgraph_reflexion.lab.experiments.metrics import (
+    answers_by_trial,
+    confusion,
+    confusion_rates,
+    failures_by_trial,
+    measures_by_trial,
+    solved_by_trial,
+    tokens,
+    tokens_by_trial,
+)
+from langgraph_reflexion.lab.experiments.provenance import is_oracle
+from langgraph_reflexion.lab.experiments.record import Run
+from langgraph_reflexion.models.load import DEMO
+
+
+class Metric(NamedTuple):
+    """A row of the table of costs. `always` shows zeros, too."""
+
+    label: str
+    format: str
+    always: bool = False
+
+
+COSTS: dict[str, Metric] = {
+    "llm_calls": Metric("model calls", ",d", always=True),
+    "cached_calls": Metric("calls out of the cache", ",d"),
+    "input_tokens": Metric("input tokens", ",d", always=True),
+    "output_tokens": Metric("output tokens", ",d", always=True),
+    "cost": Metric("cost", ",.4f"),
+    "seconds": Metric("seconds in trials", ",.1f"),
+    "tokens_per_solved": Metric("tokens per solved task", ",.0f"),
+    "cost_per_solved": Metric("cost per solved task", ",.4f"),
+    "seconds_per_solved": Metric("seconds per solved task", ",.2f"),
+    "faults": Metric("faults", ",d", always=True),
+    "failed_by_error": Metric("tasks ended by an error", ",d"),
+}
+"""Calls, tokens, money and time of a run, by their names in the JSON report. Model calls include those of reflections
+and evaluators; calls out of the cache count for nothing else. Seconds are wall time in trials, several of which run
+at once."""
+
+
+@dataclass(frozen=True, repr=False)
+class RunReport:
+    """The numbers of one run."""
+
+    folder: Path
+    settings: dict[str, Any]
+    tasks: int
+    """N tasks that can be graded."""
+    ungradable: int
+    """N others, which count for no rate."""
+    unfinished: int
+    """N tasks that are neither solved nor out of trials, nor ended by a fault."""
+    solved: list[int]
+    """Tasks truly solved, cumulative by trial (see `experiments.metrics`)."""
+    measures: dict[str, list[float]]
+    """The environment's measures of the answers (F1, say), as means by trial."""
+    failures: list[dict[str, int]]
+    """Failed trials by reason, for each trial (see `experiments.metrics.failure`)."""
+    tokens: list[int]
+    """Tokens spent by all tasks together, cumulative by trial."""
+    verdicts: dict[str, int] | None
+    """Right and wrong verdicts over all trials; None for an oracle, which is always right, and for your own agent."""
+    answers: dict[str, int] | None
+    """The same over the answers that the loop returned, one per task (Table 2 of the paper)."""
+    costs: dict[str, float | None]
+    errors: dict[str, str]
+    """Tasks ended by an exception of a bug, with the exception in one line."""
+    notes: dict[str, int]
+    """Irregularities, and N trials with each."""
+
+    @property
+    def demo(self) -> bool:
+        """True if the demo model took part, so that the numbers say nothing about an LLM."""
+        return DEMO in (self.settings["model"], self.settings["reflection_model"])
+
+    def share(self, tasks: float) -> float:
+        """Return a number of tasks as a share of all; 0 if none can be graded."""
+        return tasks / self.tasks if self.tasks else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        fields = {name: value for name, value in vars(self).items() if name not in ("folder", "costs")}
+        rates = confusion_rates(self.answers) if self.answers else None
+        return {"dir": str(self.folder), "demo": self.demo, **fields, "answer_rates": rates, **self.costs}
+
+    def __repr__(self) -> str:
+        return f"<report on {self.folder}: solved by trial {self.solved} of {self.tasks}>"
+
+
+def report_run(run: Run) -> RunReport:
+    """Report one run. Its curve ends with its last trial, or at the limit if every task is finished."""
+    rows, limit, gradable = run.trials, run.settings["max_trials"], run.gradable
+    last = [trials[-1] for trials in run.tasks.values() if trials]
+    finished = sum(bool(row["verdict"] or row["fault"] or row["trial"] >= limit) for row in last)
+    total, tasks = len(run.tasks), len(gradable)
+    trials = limit if finished == total else max((row["trial"] for row in rows), default=0)
+    answers = answers_by_trial(gradable.values(), trials)
+    solved = solved_by_trial(answers)
+    # Of an agent's trials nothing is known but the verdict.
+    judged = not is_oracle(run.settings) and run.settings.get("actor") != "agent"
+    return RunReport(
+        folder=run.folder,
+        settings=run.settings,
+        tasks=tasks,
+        ungradable=total - tasks,
+        unfinished=total - finished,
+        solved=solved,
+        measures=measures_by_trial(answers, tasks),
+        failures=failures_by_trial(rows, trials),
+        tokens=tokens_by_trial(rows, trials),
+        verdicts=confusion([row for each in gradable.values() for row in each]) if judged else None,
+        answers=confusion(answers[-1]) if judged and trials else None,
+        costs=_costs(run, solved[-1] if solved else 0),
+        errors=run.errors,
+        notes=dict(Counter(note.rpartition(": ")[2] for row in rows for note in row["notes"])),
+    )
+
+
+def _costs(run: Run, solved: int) -> dict[str, float | None]:
+    rows = run.trials
+    names = ("llm_calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+    sums: dict[str, float] = {
+        name: round(sum(row[name] for row in rows), 6)  # type: ignore[literal-required]
+        for name in names
+    }
+    sums["seconds"] = round(sum(row["seconds"] for row in rows), 3)
+    totals = {"tokens": sum(map(tokens, rows)), "cost": sums["cost"], "seconds": sums["seconds"]}
+    means = {f"{name}_per_solved": round(each / solved, 6) if solved else None for name, each in totals.items()}
+    faults = sum(bool(row["fault"]) for row in rows)
+    return {**sums, **means, "faults": faults, "failed_by_error": len(run.errors)}

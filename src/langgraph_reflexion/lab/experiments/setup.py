@@ -1,0 +1,155 @@
+"""The parts of a run, built from its settings: by its driver, and by each of its workers."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore
+
+from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.load import tasks_of
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.lab.experiments.locks import open_task_lock
+from langgraph_reflexion.lab.experiments.record import CHECKPOINTS
+from langgraph_reflexion.lab.experiments.task_run import TaskRun
+from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.loop.budgets import Budgets, Consumption, account_key
+from langgraph_reflexion.memory.store import open_lessons
+from langgraph_reflexion.models.secrets import database_secrets, secrets_of
+from langgraph_reflexion.state import Strategy
+from langgraph_reflexion.support.checkpoints import open_checkpointer
+from langgraph_reflexion.support.sync import resolved, to_thread
+
+if TYPE_CHECKING:
+    from openai import DefaultAsyncHttpxClient
+
+
+class SharedBudgets(Budgets):
+    """Budgets whose account can be read, and continued in another process.
+
+    The driver of a run keeps its account; a worker takes it over with each trial that it is asked for.
+    """
+
+    @property
+    def total(self) -> Consumption:
+        """What the run has spent, without the time."""
+        return self._total
+
+    def spent(self, task: str, config: RunnableConfig) -> Consumption:
+        """Return what a task has spent, as far as this process knows."""
+        return self._seen.get(account_key(task, config), Consumption())
+
+    def account(self, task: str, config: RunnableConfig, spent: Consumption) -> None:
+        """Add what a task has spent in another process."""
+        with self._lock:
+            self._total = self._total + (spent - self.spent(task, config))
+            self._seen[account_key(task, config)] = spent
+
+    def take_over(
+        self, task: str, config: RunnableConfig, spent: Consumption, total: Consumption, seconds: float
+    ) -> None:
+        """Continue an account: what the task and the run have spent, and the seconds on the run's clock."""
+        with self._lock:
+            self._seen[account_key(task, config)] = spent
+            self._total = Consumption._make(max(pair) for pair in zip(self._total, total, strict=True))
+            self.start_clock(seconds)
+
+
+class Setup(NamedTuple):
+    """The parts of a run that can be wrong before there is a run folder."""
+
+    graph: ReflexionGraph
+    tasks: Sequence[Task]
+    budgets: SharedBudgets
+    environment: Environment
+    secrets: Sequence[str] = ()
+
+
+class OpenRun(NamedTuple):
+    """A run whose checkpointer and lessons are open."""
+
+    store: BaseStore | None
+    """The lessons; None without any."""
+    task_run: Callable[..., TaskRun]
+    """Makes the `TaskRun` of a task, by its id, with more of its arguments."""
+
+
+def set_up(
+    settings: RunSettings, environment: Environment, connections: "DefaultAsyncHttpxClient | None" = None
+) -> Setup:
+    """Build the graph of a run and read its tasks."""
+    budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
+    tasks = tasks_of(environment, settings.split, settings.limit)
+    if not tasks:
+        raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
+    environment.expect_programs(tasks)
+    graph = settings.build(
+        environment,
+        budgets=budgets,
+        lessons=settings.lessons_of([task["id"] for task in tasks]),
+        connections=connections,
+    )
+    secrets = [secret for client in graph.clients for secret in secrets_of(client.model, settings.base_url)]
+    for address in (settings.database, settings.lessons):
+        secrets += database_secrets(address)
+    return Setup(graph, tasks, budgets, environment, list(dict.fromkeys(secrets)))
+
+
+@asynccontextmanager
+async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
+    """Make a run's environment and build its parts; yield them with the settings, resolved."""
+    async with AsyncExitStack() as stack:
+        # In a thread, where an agent's file may call `asyncio.run`.
+        environment = await to_thread(settings.make_environment)
+        stack.push_async_callback(_close, environment)
+        settings = settings.resolved(environment)
+        connections = await stack.enter_async_context(_connections(settings))
+        setup = set_up(settings, environment, connections)
+        stack.push_async_callback(setup.graph.pool.aclose)
+        yield settings, setup
+
+
+@asynccontextmanager
+async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: str) -> AsyncIterator[OpenRun]:
+    """Open the checkpointer and the lessons of a run."""
+    async with AsyncExitStack() as stack:
+        where = settings.database or folder / CHECKPOINTS
+        saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
+        store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
+        graph = setup.graph.compile(checkpointer=saver, store=store)
+        make = partial(
+            TaskRun,
+            graph,
+            reflects=Strategy(cast(str, settings.strategy)).reflects,
+            max_trials=cast(int, settings.max_trials),
+            budgets=setup.budgets,
+            review=setup.environment.review,
+            lock=await stack.enter_async_context(open_task_lock(settings.database)),
+        )
+        tasks = {task["id"]: task for task in setup.tasks}
+        yield OpenRun(store, lambda task, **more: make(tasks[task], f"{run_id}:{task}", **more))
+
+
+async def _close(environment: Environment) -> None:
+    await resolved(environment.close())
+
+
+@asynccontextmanager
+async def _connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttpxClient | None]":
+    """Open the connections of a run's OpenAI models, which belong to its event loop; None if it has none."""
+    named = (settings.model, settings.reflection_model)
+    if not any(name and name.startswith("openai:") for name in named):
+        yield None
+        return
+    from openai import DefaultAsyncHttpxClient
+
+    try:
+        connections = DefaultAsyncHttpxClient()
+    except OSError as error:
+        raise EnvironmentUnavailable(f"the certificates cannot be read: {error}: correct SSL_CERT_FILE") from error
+    async with connections:
+        yield connections

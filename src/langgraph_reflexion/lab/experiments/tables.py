@@ -1,0 +1,97 @@
+"""Tables of plain cells, rendered in a terminal and as HTML."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console
+from rich.table import Table as TerminalTable
+from rich.text import Text
+
+from langgraph_reflexion.lab.experiments.html import framed
+from langgraph_reflexion.support.text import printable
+
+BAR = 24
+"""Width of the longest bar, in characters."""
+
+
+class PercentCell(NamedTuple):
+    """A share from 0 to 1, drawn as a bar with its text behind it. It is never the first cell of a row."""
+
+    share: float
+    text: str
+
+
+Cell = str | PercentCell
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table."""
+
+    title: str
+    head: Sequence[str]
+    """The names of the columns; the first one names the rows."""
+    rows: Sequence[Sequence[Cell]]
+    """The cells; a row of one cell is a heading within the table."""
+    caption: str = ""
+    """The settings behind the numbers: model, profile, oracle or not, seeds, commit."""
+    dense: bool = False
+    """Whether there are many narrow columns."""
+
+    def print(self, console: Console) -> None:
+        table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if self.dense else 1))
+        table.add_column(self.head[0], overflow="fold")
+        for name in self.head[1:]:
+            table.add_column(Text(name), justify="right")
+        columns = max(1, len(self.head) - 1)
+        longest = max(
+            (len(cell.text) for row in self.rows for cell in row if isinstance(cell, PercentCell)), default=0
+        )
+        bar = max(0, min(BAR, (console.width - 8) // columns - longest - 4))
+        for row in self.rows:
+            if len(row) == 1:
+                table.add_section()
+            table.add_row(
+                *(_drawn(cell, bar) if isinstance(cell, PercentCell) else Text(printable(cell)) for cell in row)
+            )
+        console.print(Text(self.title, "bold"))
+        console.print(table)
+        if self.caption:
+            console.print(Text(printable(self.caption), "dim"))
+            console.print()
+
+    def __repr__(self) -> str:
+        return f"<table {self.title!r}: {len(self.rows)} rows>"
+
+    def html(self) -> Markup:
+        """Return the table as HTML, every text escaped."""
+        head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in self.head)
+        rows = Markup("\n").join(self._row(row) for row in self.rows)
+        caption = Markup('\n<p class="facts">{}</p>').format(printable(self.caption)) if self.caption else ""
+        return Markup(
+            '<h3>{}</h3>\n<table class="grid" style="white-space: pre" aria-label="{}">'
+            "<thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>{}"
+        ).format(self.title, self.title, head, rows, caption)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
+
+    def _row(self, row: Sequence[Cell]) -> Markup:
+        first = Markup('<th scope="row"{}>{}</th>').format(
+            Markup(' colspan="{}"').format(len(self.head)) if len(row) == 1 else "", printable(str(row[0]))
+        )
+        return Markup("<tr>{}{}</tr>").format(first, Markup("").join(map(_html, row[1:])))
+
+
+def _drawn(cell: PercentCell, bar: int) -> Text:
+    filled = round(bar * cell.share)
+    return Text("━" * filled, "green").append("·" * (bar - filled), "dim").append(f" {cell.text}", "default")
+
+
+def _html(cell: Cell) -> Markup:
+    if isinstance(cell, PercentCell):
+        return Markup('<td class="share" style="--share:{}%">{}</td>').format(round(100 * cell.share, 1), cell.text)
+    return Markup("<td>{}</td>").format(printable(cell))

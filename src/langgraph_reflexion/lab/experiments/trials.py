@@ -1,0 +1,230 @@
+"""A task's trials, from a graph's states or from a run folder, for notebooks and the terminal."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from markupsafe import Markup
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.experiments.html import fill, framed
+from langgraph_reflexion.lab.experiments.prompts_shown import Place, ShownPrompt, shown_prompt
+from langgraph_reflexion.lab.experiments.provenance import code_of, described
+from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_run
+from langgraph_reflexion.lab.experiments.rows import TrialRow, trajectory_of
+from langgraph_reflexion.lab.experiments.trial_view import ON_PROMPTS, TrialView, first_difference, trial_views
+from langgraph_reflexion.models.usage import add_usage
+from langgraph_reflexion.state import TrialRecord
+from langgraph_reflexion.support.text import printable
+
+
+@dataclass(frozen=True, repr=False)
+class Trials:
+    """A task's trials. Notebooks show them; `print` prints them in a terminal."""
+
+    title: str
+    views: tuple[TrialView, ...]
+    """Its trials in order, each without the first steps that it shares with the one before."""
+    caption: str = ""
+    """The settings of the run."""
+    run: Run | None = None
+    """The run, if they are from a run folder; the title is the task's id then."""
+
+    def __getitem__(self, trial: int) -> "Trials":
+        """Return one trial, by its number from 1, with every step.
+
+        Raises:
+            ConfigurationError: there is no such trial.
+        """
+        found = tuple(replace(view, shared_with="") for view in self.views if view.row["trial"] == trial)
+        if not found:
+            numbers = ", ".join(str(view.row["trial"]) for view in self.views)
+            raise ConfigurationError(f"{printable(self.title)} has no trial {trial}: it has {numbers}")
+        return replace(self, views=found)
+
+    def prompt(self, trial: int, step: Place = None) -> ShownPrompt:
+        """Return what a model was shown at a step; by default, for the reflection on the trial.
+
+        Arguments and errors as for `experiments.prompts_shown.RunPrompts.messages`.
+        """
+        if self.run is None:
+            raise ConfigurationError("prompts are rendered from a run folder: take the trials from trials_of_run")
+        return shown_prompt(self.run, self.title, trial, step)
+
+    def beside(self, other: "Trials") -> "SideBySide":
+        """Return these trials and those of another branch or run, side by side."""
+        return SideBySide(self, other)
+
+    def print(self, console: Console | None = None) -> None:
+        """Print the trials; to the terminal by default."""
+        console = console or Console(highlight=False)
+        console.print(Text(printable(self.title), "bold"))
+        if self.caption:
+            console.print(Text(self.caption, "dim"))
+        for view in self.views:
+            for line in _lines(view):
+                console.print(line)
+
+    def html(self) -> Markup:
+        trials = [
+            view.as_json() | {"outcome": view.outcome, "hidden": view.hidden_steps, "facts": view.facts}
+            for view in self.views
+        ]
+        return fill("trials.html.j2", title=printable(self.title), caption=self.caption, trials=trials)
+
+    def __repr__(self) -> str:
+        outcomes = "; ".join(f"trial {view.row['trial']}: {view.outcome}" for view in self.views)
+        return f"<Trials of {printable(self.title)!r}: {outcomes}>"
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
+
+
+@dataclass(frozen=True, repr=False)
+class SideBySide:
+    """Two branches of a task, or a task under two runs, side by side, with the first different step marked."""
+
+    one: Trials
+    other: Trials
+
+    def __repr__(self) -> str:
+        return f"{self.one!r}\n{self.other!r}"
+
+    def _repr_html_(self) -> str:
+        left, right = (trials.html() for trials in self._columns())
+        return framed(Markup('<div class="beside">\n{}\n</div>').format(left + right))
+
+    def _columns(self) -> tuple[Trials, Trials]:
+        def column(trials: Trials, other: Trials, shared_with: str) -> Trials:
+            known = {view.row["trial"]: view.row for view in other.views}
+            views = []
+            for view in trials.views:
+                shared = first_difference(known.get(view.row["trial"]), view.row)
+                views.append(replace(view, shared_steps=shared, shared_with=shared_with))
+            return replace(trials, views=tuple(views))
+
+        return column(self.one, self.other, ""), column(self.other, self.one, "on the left")
+
+
+def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials:
+    """Return the trials in a graph's states.
+
+    Args:
+        states: The states of `graph.stream(..., stream_mode="values")`, for every trial with its steps; or a final
+            state, which has the steps of the last trial only.
+
+    Raises:
+        ConfigurationError: no trial has begun.
+    """
+    last: dict[int, Mapping[str, Any]] = {}
+    for state in [states] if isinstance(states, Mapping) else states:
+        # The first state holds the input only.
+        if "episode" in state and "trial" in state:
+            if last and (state["trial"] < max(last) or state["task"]["id"] != last[max(last)]["task"]["id"]):
+                last.clear()  # another task began on the thread
+            last[state["trial"]] = state
+    if not last:
+        raise ConfigurationError('no trial was begun: give a final state, or those of stream_mode="values"')
+    final = list(last.values())[-1]
+    lessons = {each["trial"]: each["text"] for state in last.values() for each in state["reflections"]}
+    records = {record["trial"]: record for record in final["trials"]}
+    views: list[TrialView] = []
+    for trial in range(1, final["trial"] + 1):
+        at = last.get(trial)
+        row = _row(final["task"]["id"], trial, records.get(trial), lessons.get(trial))
+        row = cast(TrialRow, {**row, **(trajectory_of(at) if at else {})})
+        remembered = [each["trial"] for each in at["reflections"] if each["trial"] < trial] if at else []
+        attempt = trial - 1 if at and at.get("last_attempt") else None
+        shared = first_difference(views[-1].row if views else None, row)
+        views.append(TrialView(row, remembered, attempt, shared, f"of trial {trial - 1}"))
+    name: str = final["task"]["instruction"] or final["task"]["id"]
+    return Trials(name.partition("\n")[0], tuple(views))
+
+
+def trials_of_thread(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig) -> Trials:
+    """Return the trials of a thread: those of its newest branch, or of the one that leads to a checkpoint.
+
+    Args:
+        graph: Compiled with a checkpointer that keeps the history.
+        config: Names the thread; with a `checkpoint_id` (as of a fork), the end of the branch.
+
+    Raises:
+        ConfigurationError: nothing has run on the thread.
+    """
+    end = graph.get_state(config)
+    thread = RunnableConfig(configurable={"thread_id": config["configurable"]["thread_id"]})
+    known = {_id(each.config): each for each in graph.get_state_history(thread)}
+    branch = [end]
+    while (before := branch[-1].parent_config) and _id(before) in known:
+        branch.append(known[_id(before)])
+    return trials_of(each.values for each in reversed(branch))
+
+
+def trials_of_run(run: Run | Path | str, task: str) -> Trials:
+    """Return the trials of a task of a run.
+
+    Args:
+        run: The run or its folder.
+        task: The task's id, or its number counted from 1.
+
+    Raises:
+        ConfigurationError: there is no such task, or none of its trials is finished.
+    """
+    run = run if isinstance(run, Run) else read_run(run)
+    tasks: list[str] = run.info["tasks"]
+    if task not in tasks:
+        if not (task.isdecimal() and 1 <= int(task) <= len(tasks)):
+            known = f"give an id such as {tasks[0]!r}, or a number from 1 to {len(tasks)}"
+            raise ConfigurationError(f"{run.folder} has no task {task!r}: {known}")
+        task = tasks[int(task) - 1]
+    views = trial_views(run.settings, run.whole_trials(task))
+    ended = f"ended by an error: {printable(run.errors[task])} ({run.folder / ERRORS})" if task in run.errors else ""
+    if not views:
+        why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"
+        raise ConfigurationError(f"{run.folder}: {why}")
+    caption = f"{described(run.settings)} · {code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
+    if "rules" not in run.info and any(view.remembered or view.last_attempt for view in views):
+        caption += f"\n{ON_PROMPTS}"
+    return Trials(task, tuple(views), caption, run)
+
+
+def _lines(view: TrialView) -> Iterator[RenderableType]:
+    """Yield a trial for a terminal, line by line."""
+    trial = view.as_json()
+    yield ""
+    yield Text(f"Trial {trial['trial']}: {view.outcome}", "bold reverse")
+    for fact in view.facts:
+        yield Text(fact, "dim")
+    if not view.hidden_steps:
+        yield Text(trial["observation"])
+    shown = enumerate(trial["steps"][view.hidden_steps :], view.hidden_steps)
+    for place, (number, thought, action, observation) in shown:
+        mark = Text(f"{number:>3} ", "bold yellow" if place == view.shared_steps else "dim")
+        yield mark.append(thought or "(no thought)", "italic not bold default")
+        if action is not None:
+            yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4), expand=False)
+        yield Padding(Text(observation), (0, 0, 0, 4), expand=False)
+    ends = [("Feedback", trial["feedback"]), *(("Note", note) for note in trial["notes"])]
+    ends += [("Fault", trial["fault"]), ("Reflection", trial["reflection"])]
+    for name, text in ends:
+        if text:
+            yield Text(f"{name}: ", "bold").append(text, "not bold")
+
+
+def _row(task: str, trial: int, record: TrialRecord | None, lesson: str | None) -> TrialRow:
+    unfinished = dict.fromkeys(("success", "verdict", "score")) | {"stop_reason": "unfinished", "actions": 0}
+    made: dict[str, Any] = {**record} if record else unfinished | {"usage": {}, "notes": [], "fault": ""}
+    return cast(
+        TrialRow,
+        {"task_id": task, "trial": trial, "reflection": lesson, **made, **add_usage(*made["usage"].values())},
+    )
+
+
+def _id(config: RunnableConfig) -> str:
+    return str(config["configurable"]["checkpoint_id"])

@@ -1,0 +1,229 @@
+"""The Reflexion agent as an Inspect agent, and its progress in the conversation, for the viewer."""
+
+import weakref
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any, cast
+
+from inspect_ai.agent import Agent, AgentState, agent
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolCall
+from inspect_ai.util import span, store_as
+from langchain_core.runnables import Runnable
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Overwrite
+
+from langgraph_reflexion.agents.world import task_name
+from langgraph_reflexion.agents.wrapped import WrappedAgent
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.errors import ConfigurationError, Fault
+from langgraph_reflexion.evaluators.base import as_text
+from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.lab.experiments.rows import Finished, brief
+from langgraph_reflexion.lab.experiments.task_run import Graph, TaskError, TaskRun
+from langgraph_reflexion.lab.inspect.chat_model import InspectChatModel, LimitReached
+from langgraph_reflexion.lab.inspect.scorer import Row, SampleStore, answer_of
+from langgraph_reflexion.lab.settings import ReflexionSettings
+from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.state import Step, Strategy
+from langgraph_reflexion.support.sync import finished
+
+
+class ConversationRun(TaskRun):
+    """A task's run that writes to the conversation in `state`.
+
+    Attributes:
+        result: The best trial's result so far, if the actor is a wrapped agent.
+    """
+
+    def __init__(self, graph: Graph, *args: Any, state: AgentState, **options: Any) -> None:
+        super().__init__(graph, *args, **options)
+        self._state = state
+        self._trial = 0
+        self.result = ""
+
+    def _watch(self, node: str, written: dict[str, Any]) -> None:
+        said = self._state.messages
+        match node, written:
+            case "reset", {"episode": Mapping() as episode}:
+                self._trial = written.get("trial", self._trial)
+                said.append(ChatMessageUser(content=f"Trial {self._trial}\n\n{episode['observation']}"))
+            case "observe", {"trajectory": Overwrite(value=steps) | list(steps)}:
+                said.extend(message for step in steps for message in self._messages(step))
+            case "evaluate", {"trials": [*_, record]}:
+                self.result = as_text(written.get("result"))
+                said.append(ChatMessageUser(content=_verdict(record, written.get("evaluation"))))
+            case "reflect", {"reflections": [*_, reflection]}:
+                said.append(ChatMessageAssistant(content=f"Reflection: {reflection['text']}"))
+
+    def _messages(self, step: Step) -> list[ChatMessage]:
+        action, seen = step["action"], step["observation"]
+        if action is None or not action["name"]:
+            text = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
+            return [ChatMessageAssistant(content=text), ChatMessageUser(content=seen)]
+        number = f"trial-{self._trial}-step-{step['number']}"
+        call = ToolCall(id=number, function=action["name"], arguments=action["args"])
+        result = ChatMessageTool(content=seen, tool_call_id=number, function=call.function)
+        return [ChatMessageAssistant(content=step["thought"], tool_calls=[call]), result]
+
+
+def _verdict(record: Mapping[str, Any], evaluation: Mapping[str, Any] | None) -> str:
+    verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
+    feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
+    return f"Trial {record['trial']}: {verdict} ({record['stop_reason']}).\n{feedback}".strip()
+
+
+REFLECTOR = "reflector"
+"""The model role that reflects and judges (`--model-role reflector=...`), by default the evaluation's model."""
+
+TASK = "reflexion_task"
+"""The key of the environment's task in a sample's metadata."""
+
+OF_INSPECT = {"model", "reflection_model", "base_url", "temperature", "timeout", "cache"}
+"""The settings that are options of Inspect (--model, --model-role, --temperature, ...) instead."""
+
+
+@solver
+def sample_context() -> Solver:
+    """Return the `setup` of an Inspect task: it passes the sample's epoch and task to the agent."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        store = state.store_as(SampleStore)
+        store.epoch, store.task = state.epoch, state.metadata.get(TASK, {})
+        return state
+
+    return solve
+
+
+def read_settings(given: dict[str, Any]) -> ReflexionSettings:
+    """Return the settings of an agent.
+
+    Raises:
+        ConfigurationError: a name is unknown or an option of Inspect, or a value is invalid.
+    """
+    for name in given.keys() & OF_INSPECT:
+        raise ConfigurationError(
+            f"{name} is an option of inspect eval, not a setting of the agent; the reflector is a model role: "
+            f"--model-role {REFLECTOR}=..."
+        )
+    return ReflexionSettings.read(given)
+
+
+@agent
+def reflexion_agent(
+    environment: Environment | str | None = None, *, options: dict[str, Any] | None = None, **settings: Any
+) -> Agent:
+    """Return the Reflexion agent, which plays all trials of a task within one sample.
+
+    Your own Inspect task needs `setup=sample_context()`, and samples whose metadata contain the environment's task
+    under `reflexion_task` (see `samples_of`). With a LangChain agent as `actor`, it needs neither: the task is the
+    conversation's last user message.
+
+    Args:
+        environment: The environment, or its name.
+        options: The options of an environment given by name.
+        **settings: Fields of `ReflexionSettings` except those of models: `actor`, `strategy`, `evaluator`,
+            `max_trials`, `max_actions`, `profile` and so on. `actor`, `evaluator` and `heuristic` may be objects, as
+            in `create_reflexion`. `seed` is that of the first epoch, and rises by one with each epoch.
+
+    Raises:
+        ConfigurationError: a setting is invalid.
+        EnvironmentUnavailable: the environment cannot be used here.
+    """
+    parts = {
+        name: settings.pop(name)
+        for name in ("actor", "evaluator", "heuristic")
+        if not isinstance(settings.get(name), str | None)
+    }
+    given = read_settings(settings)
+    made = environment
+    if isinstance(made, str):
+        made = load_environment(made, **{"seed": given.seed, **(options or {})})
+    reflexion = _Reflexion(made, given, parts)
+
+    async def execute(state: AgentState) -> AgentState:
+        await reflexion.solve(state)
+        return state
+
+    if isinstance(environment, str) and made is not None:
+        weakref.finalize(execute, lambda: finished(made.close()))
+    return execute
+
+
+class _Reflexion:
+    def __init__(self, environment: Environment | None, settings: ReflexionSettings, parts: dict[str, Any]) -> None:
+        self.environment = environment
+        self.settings = settings
+        self.parts = parts
+        self.budgets = Budgets(**{scope: limit.budget() for scope, limit in settings.budgets.items()})
+        # An invalid setting fails here, before the first sample.
+        self.graphs = {1: self.graph(epoch=1)}
+        self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
+
+    def graph(self, epoch: int) -> ReflexionGraph:
+        return self.settings.model_copy(update={"seed": self.settings.seed + epoch - 1}).build(
+            self.environment,
+            budgets=self.budgets,
+            model=InspectChatModel(),
+            reflection_model=InspectChatModel(role=REFLECTOR),
+            **self.parts,
+        )
+
+    async def solve(self, state: AgentState) -> None:
+        """Advance the sample's task to its end.
+
+        Raises:
+            ConfigurationError: the sample has no task of the environment.
+            Fault: something outside the agent failed.
+            LimitExceededError: a limit of Inspect is reached.
+            Exception: an evaluator, a tool, a heuristic or the environment has a bug.
+        """
+        store = store_as(SampleStore)
+        task = self._task(store, state)
+        if store.epoch not in self.graphs:
+            self.graphs[store.epoch] = self.graph(store.epoch)
+        graph = self.graphs[store.epoch]
+        run = ConversationRun(
+            graph.compile(checkpointer=InMemorySaver()),
+            task,
+            task["id"],
+            reflects=Strategy(graph.rules.strategy).reflects,
+            max_trials=graph.rules.max_trials,
+            budgets=self.budgets,
+            review=graph.pool.environment.review,
+            lock=lambda thread: nullcontext(),  # its checkpoints are in memory
+            state=state,
+        )
+        store.max_trials, store.has_truth, store.rows = graph.rules.max_trials, not self.wraps, []
+        try:
+            while run.status == "running":
+                async with span(f"trial {run.completed + 1}", type="trial"):
+                    row = _row(await run.advance(), run)
+                store.rows, store.status = [*store.rows, row], run.status
+        except TaskError as stopped:
+            cause = cast(Exception, stopped.__cause__)
+            raise (cause.limit if isinstance(cause, LimitReached) else cause) from None
+        if run.status == "fault":
+            raise Fault(store.rows[-1]["fault"])
+        answer = answer_of(store.rows)
+        state.output = ModelOutput.from_content("langgraph-reflexion", answer["answer"] if answer else "")
+
+    def _task(self, store: SampleStore, state: AgentState) -> Task:
+        if store.task:
+            return cast(Task, store.task)
+        if not self.wraps:
+            raise ConfigurationError(
+                "the sample contains no environment's task: give its Inspect task setup=sample_context() and the "
+                "samples of samples_of(tasks)"
+            )
+        asked = [message for message in state.messages if isinstance(message, ChatMessageUser)]
+        if not asked:
+            raise ConfigurationError("the conversation has no user message, which is the task")
+        return Task(id=task_name(asked[-1].text), instruction=asked[-1].text)
+
+
+def _row(finished: Finished, run: ConversationRun) -> Row:
+    last = [step["action"]["text"] for step in finished.row["steps"] if step["action"]][-1:]
+    return {**brief(finished.row), "answer": run.result or "".join(last)}

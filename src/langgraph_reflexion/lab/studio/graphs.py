@@ -1,0 +1,144 @@
+"""Graphs as the server serves them: built for the settings of an assistant, and closed when the server is done.
+
+The server asks for a graph whenever it runs one, draws one, or reads a thread. Slow work (reading prompts, making
+environments) is done in a thread, so that the server's event loop stays free.
+"""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from langgraph_sdk.runtime import ServerRuntime
+from pydantic import BaseModel, ConfigDict, ValidationError, with_config
+from typing_extensions import is_typeddict
+
+from langgraph_reflexion import state as states
+from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.errors import validated
+from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
+from langgraph_reflexion.lab.studio.settings import (
+    OPTIONS,
+    SettingsForm,
+    settings_form,
+    state_with,
+    task_form,
+    task_in,
+)
+from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.state import ReflexionState, Update
+from langgraph_reflexion.support.sync import finished, in_thread
+
+Compiled = CompiledStateGraph[Any, Any, Any, Any]
+OWN_KEYS = ("thread_id", "user_id", "checkpoint_", "langgraph_", "__")
+"""How the server's own keys begin. Clients that send `configurable` instead of `context` mix them with settings."""
+
+for _shown in filter(is_typeddict, vars(states).values()):
+    # Studio shows the docstrings below their fields.
+    with_config(ConfigDict(use_attribute_docstrings=True))(_shown)
+
+
+@dataclass(frozen=True)
+class BuiltGraph:
+    """A graph for certain settings, with the environment and the episodes to close."""
+
+    graph: Compiled
+    environment: Environment
+    pool: EpisodePool
+
+    def close(self) -> None:
+        """Close the episodes and the environment. A paused run finds its episode rebuilt."""
+        self.pool.close()
+        finished(self.environment.close())
+
+
+@dataclass(frozen=True)
+class GraphFactory:
+    """Builds the graphs of one kind, for settings that are filled into a form."""
+
+    form: type[SettingsForm]
+    build: Callable[[Any], BuiltGraph]
+
+    def serve(self, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AbstractAsyncContextManager[Compiled]:
+        """Return the graph that the server asks for. Only a run needs valid settings.
+
+        With a wrong setting, or without a model's key, an assistant still has its form to correct, and threads to
+        read. For these a graph only has to know where it continues after a failed trial.
+
+        Raises:
+            ConfigurationError: a setting is wrong, and the graph is to be run.
+        """
+        if run := runtime.execution_runtime:
+            given = {name: value for name, value in (run.context or {}).items() if not name.startswith(OWN_KEYS)}
+            return self.graph(validated(self.form, given, "setting"))
+        given = config.get("configurable", {})
+        try:
+            return self.graph(self.form(**{name: given[name] for name in ["strategy"] if name in given}))
+        except ValidationError:
+            return self.graph(self.form())
+
+    @asynccontextmanager
+    async def graph(self, settings: SettingsForm) -> AsyncIterator[Compiled]:
+        """Return the graph for these settings, for as long as it is used."""
+        built = await in_thread(lambda: self.build(settings), BuiltGraph.close)
+        try:
+            yield built.graph
+        finally:
+            await asyncio.to_thread(built.close)
+
+
+def environment_graphs(environment: type[Environment]) -> GraphFactory:
+    """Return the factory of an environment's graphs."""
+    settings_type, form = settings_form(environment), task_form(environment)
+
+    def build(settings: SettingsForm) -> BuiltGraph:
+        chosen = settings.reflexion()
+        options = {name: getattr(settings, name) for name in OPTIONS.get(environment.name, ())}
+        made = load_environment(environment.name, seed=chosen.seed, **options)
+        # To the server every use of SQLite blocks, even in memory.
+        made.blocking = True
+        rules = chosen.rules(made)
+        played = made.variant(rules.actor) if rules.actor in made.variants else made
+        graph = chosen.build(
+            made,
+            prompts=settings.prompts(load_prompts(played.prompts_from)),
+            approval=settings.approval(played.actions()),
+        )
+
+        def find(state: Mapping[str, Any]) -> Task | None:
+            return task_in(state, form, made, oracle=rules.evaluator == "environment")
+
+        whole = with_form(graph, find, settings_type, form)
+        return BuiltGraph(whole.compile(name=made.name), made, graph.pool)
+
+    return GraphFactory(settings_type, build)
+
+
+def with_form(
+    made: ReflexionGraph,
+    find_task: Callable[[Mapping[str, Any]], Task | None],
+    settings: type[SettingsForm],
+    form: type[BaseModel],
+) -> ReflexionGraph:
+    """Return the same loop as a graph with a form, settings that the server shows, and a description of each node.
+
+    `find_task` returns the task that a run begins with, or None if the run continues.
+    """
+    reset = made.loop["reset"]
+
+    async def begin(state: ReflexionState, config: RunnableConfig) -> Update:
+        task = await asyncio.to_thread(find_task, state)
+        return cast(Update, await reset(state if task is None else {**state, "task": task}, config))
+
+    graph = ReflexionGraph(state_with(form), cast(Any, settings), input_schema=form, output_schema=ReflexionState)
+    graph.rules, graph.pool, graph.pauses = made.rules, made.pool, made.pauses
+    described = {
+        name: {"description": (inspect.getdoc(node) or "").partition("\n\n")[0]} for name, node in made.loop.items()
+    }
+    return connect(graph, {**made.loop, "reset": begin}, made.rules, described)
