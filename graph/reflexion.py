@@ -10,13 +10,13 @@ from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for
-from langgraph_reflexion.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.graph import routing
+from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, load_profile
