@@ -9,7 +9,8 @@ from typing import Any
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean
 from langgraph_reflexion.support.choices import ENVIRONMENTS
-from langgraph_reflexion.support.objects import in_one_line, load_object, names_object
+from langgraph_reflexion.support.objects import load_object, names_object
+from langgraph_reflexion.support.text import one_line
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -48,7 +49,7 @@ def load_environment(name: str, *, seed: int | None = None, **options: Any) -> E
     except ReflexionError:
         raise
     except Exception as error:
-        raise ConfigurationError(f"cannot make the environment {name!r}: {in_one_line(error)}") from error
+        raise ConfigurationError(f"cannot make the environment {name!r}: {one_line(error)}") from error
     if not isinstance(environment, Environment):
         raise ConfigurationError(f"{name!r} makes a {type(environment).__name__}, not an Environment")
     return environment

@@ -16,9 +16,10 @@ from langgraph_reflexion.loop.conversation import with_answer
 from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
-from langgraph_reflexion.models.calls import as_data, sanitize
+from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
+from langgraph_reflexion.support.text import sanitize
 
 
 @dataclass

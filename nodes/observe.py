@@ -10,9 +10,10 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.loop.episodes import begin_anew
-from langgraph_reflexion.models.calls import as_data, sanitize
+from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Answer, ask_person
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+from langgraph_reflexion.support.text import sanitize
 
 HEARD = "OK."
 """The observation after a thought alone."""

@@ -14,7 +14,7 @@ from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
-from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, ended_by, one_line
+from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, as_line, ended_by
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -216,7 +216,7 @@ def _answer(line: str) -> Answer:
         case "=":
             return Answer(value=line[1:], returned=True)
         case "!":
-            return Answer(error=one_line(line[1:501]) or "it failed")
+            return Answer(error=as_line(line[1:501]) or "it failed")
     return Answer(error="its answer is malformed")
 
 

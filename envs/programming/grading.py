@@ -12,7 +12,7 @@ from langgraph_reflexion.envs.programming.compiled import CompiledGrader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python import PythonGrader
-from langgraph_reflexion.envs.programming.values import CANDIDATE, one_line
+from langgraph_reflexion.envs.programming.values import CANDIDATE, as_line
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -49,7 +49,7 @@ class Grader:
             raise ConfigurationError(f"{problem.id} has no hidden tests that can be run here: it cannot be graded")
         failure = self._of(problem).failure(problem, code)
         # Programs in some languages return any characters, such as those that a terminal obeys.
-        return None if failure is None else one_line(failure) or "it failed"
+        return None if failure is None else as_line(failure) or "it failed"
 
     def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """Run self-written tests independently: one that ends the candidate does not affect the others.

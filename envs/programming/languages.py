@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Template
 
-from langgraph_reflexion.envs.programming.values import one_line
+from langgraph_reflexion.envs.programming.values import as_line
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.support.files import own_table
 
@@ -49,7 +49,7 @@ class Language:
         """Return the first error in a compiler's output, in one line."""
         found = re.search(self.error, printed, re.MULTILINE) if self.error else None
         lines = printed.strip().splitlines() or [""]
-        return one_line(found[0] if found else lines[0])[:500]
+        return as_line(found[0] if found else lines[0])[:500]
 
 
 LANGUAGES = {name: Language(name, **each) for name, each in own_table(__file__, "languages.toml").items()}

@@ -22,7 +22,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     valid,
 )
 from langgraph_reflexion.envs.programming.sandbox_runner import ENDED, UNCALLED, NotPlainError, decode, encode
-from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, ended_by, holds, one_line, shown
+from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, as_line, ended_by, holds, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -187,7 +187,7 @@ def _outcome(message: dict[str, Any]) -> Checked:
         last = shown(decode(message["last"])) if "last" in message else ""
     except NotPlainError:
         last = ""
-    outcome, why, where = (one_line(str(message.get(key, ""))) for key in ("outcome", "why", "where"))
+    outcome, why, where = (as_line(str(message.get(key, ""))) for key in ("outcome", "why", "where"))
     return Checked(outcome, why, where, last)
 
 
@@ -209,9 +209,9 @@ def _answer(line: bytes) -> Answer:
             case {"raised": [str(name), str(text), _]}:
                 return Answer(error=_exception_line(name, text))
             case {"odd": str(what)}:
-                return Answer(error=f"it returned a value that is not plain: {one_line(what)}", odd=True)
+                return Answer(error=f"it returned a value that is not plain: {as_line(what)}", odd=True)
     except NotPlainError as error:
-        return Answer(error=f"it returned a value that is not plain: {one_line(str(error))}")
+        return Answer(error=f"it returned a value that is not plain: {as_line(str(error))}")
     return Answer(error="its answer is malformed")
 
 
@@ -223,11 +223,11 @@ def _why(hello: bytes, done: Result, limits: Limits) -> str | None:
         case {"raised": [str(name), str(text), _]}:
             return _exception_line(name, text)
     said = done.errors.strip().splitlines() or [UNCALLED]
-    return ended_by(done, limits) or one_line(said[-1][:500])
+    return ended_by(done, limits) or as_line(said[-1][:500])
 
 
 def _exception_line(name: str, text: str) -> str:
-    return one_line(f"{name}: {text}").rstrip(": ")
+    return as_line(f"{name}: {text}").rstrip(": ")
 
 
 def _to_file(code: str) -> bytes:

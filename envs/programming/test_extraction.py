@@ -74,10 +74,10 @@ def _rust(code: str) -> Iterator[str]:
     for macro in macros(code):
         if macro.end - macro.start > 2 * MAX_CHARACTERS:
             continue
-        yield _one_line(code[macro.start : macro.end])
+        yield _on_one_line(code[macro.start : macro.end])
 
 
-def _one_line(test: str) -> str:
+def _on_one_line(test: str) -> str:
     code, line = code_of(test), test
     for match in reversed(list(re.finditer(r"\s*\n\s*", code))):
         line = f"{line[: match.start()]} {line[match.end() :]}"

@@ -55,7 +55,7 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def one_line(text: str) -> str:
+def as_line(text: str) -> str:
     """Return a program's output as one printable line."""
     return "".join(each if each.isprintable() else " " for each in text).strip()
 

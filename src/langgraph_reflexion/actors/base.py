@@ -13,11 +13,12 @@ from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.loop.profiles import Profile
 from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_lessons
 from langgraph_reflexion.memory.episodic import MapMemory, status_line
-from langgraph_reflexion.models.calls import CallId, Reply, sanitize
+from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Example, Prompts
 from langgraph_reflexion.prompts.few_shot import add_text, left_over
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+from langgraph_reflexion.support.text import sanitize
 
 
 @dataclass

@@ -26,7 +26,8 @@ from langgraph_reflexion.adapters.tools import tasks_of
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, the_extra
 from langgraph_reflexion.evaluators.base import Score
-from langgraph_reflexion.evaluators.function import ByName, to_score
+from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.sync import finished
 
 KNOWN = ("observation", "info", "env", "task", "reward", "total", "terminated", "truncated")

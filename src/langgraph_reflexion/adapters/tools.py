@@ -19,7 +19,8 @@ from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.adapters.tool_world import ToolWorld, schema_of
 from langgraph_reflexion.envs.base import ActionSpec, Environment, Episode, StepResult, Task
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.evaluators.function import ByName, to_score
+from langgraph_reflexion.evaluators.function import to_score
+from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.sync import finished
 
 Specs = Mapping[str, ActionSpec]

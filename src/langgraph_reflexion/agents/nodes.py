@@ -17,14 +17,13 @@ from langgraph_reflexion.errors import is_trouble
 from langgraph_reflexion.evaluators.base import as_text, result_in
 from langgraph_reflexion.loop.conversation import answer
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
-from langgraph_reflexion.models.calls import sanitize
-from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.sync import to_thread
+from langgraph_reflexion.support.text import one_line, sanitize
 
 NO_ANSWER = "There is no answer."
 """The answer of an agent that said nothing."""

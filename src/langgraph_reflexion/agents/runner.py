@@ -30,7 +30,7 @@ from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.prompting import with_lessons, with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
 from langgraph_reflexion.memory.episodic import status_line
-from langgraph_reflexion.models.faults import is_client_error, one_line, to_fault
+from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
 from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
@@ -38,6 +38,7 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Update
 from langgraph_reflexion.support.choices import Feedback
 from langgraph_reflexion.support.sync import drive, run_blocking
+from langgraph_reflexion.support.text import one_line
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.support.files import read_rows, read_text
-from langgraph_reflexion.support.objects import in_one_line
+from langgraph_reflexion.support.text import one_line
 
 TASK_FIELDS = ("task", "question", "instruction", "input")
 """The columns that hold the task unless one is named: the first of them that the first row has."""
@@ -215,7 +215,7 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
             found = datasets.load_dataset(str(path) if path.exists() else name, subset)
     except Exception as error:  # of the package, its file systems and the Hub's client
         nowhere = "" if path.exists() else f"there is no file or folder {name}, and "
-        raise ConfigurationError(f"{nowhere}the dataset {name} cannot be loaded: {in_one_line(error)}") from error
+        raise ConfigurationError(f"{nowhere}the dataset {name} cannot be loaded: {one_line(error)}") from error
     return found if isinstance(found, dict) else {str(found.split or path.stem): found}
 
 

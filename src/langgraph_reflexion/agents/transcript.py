@@ -11,8 +11,8 @@ from pydantic_core import to_jsonable_python
 from langgraph_reflexion.actors.reply import LONGEST, call_text
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.calls import plain, sanitize
 from langgraph_reflexion.state import Step
+from langgraph_reflexion.support.text import plain, sanitize
 
 ANSWERED = "That was the answer."
 """The observation after a message that calls no tool."""

@@ -5,8 +5,7 @@ import contextlib
 import inspect
 import os
 import signal
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Literal, cast
@@ -25,6 +24,7 @@ from langgraph_reflexion.evaluators.base import (
     result_in,
 )
 from langgraph_reflexion.state import ReflexionState
+from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.programs import expect_program
 from langgraph_reflexion.support.sync import to_thread
 
@@ -37,9 +37,6 @@ SUBJECTS = ("task", "result", "messages", "state", "trajectory", "reference")
 (the reference answer), as LangSmith and openevals call them."""
 
 _ALIASES = {"inputs": "task", "reference_outputs": "reference"}
-
-_Parameter = inspect.Parameter
-_NAMED = (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)
 
 
 class FunctionEvaluator(Evaluator):
@@ -86,68 +83,6 @@ class FunctionEvaluator(Evaluator):
         waits = inspect.iscoroutinefunction(self.call.function)
         result = await (self.call(subjects) if waits else to_thread(self.call, subjects))
         return to_score(await result if inspect.isawaitable(result) else result)
-
-
-class ByName:
-    """A function of the user's that is called with what its parameters name.
-
-    Args:
-        function: The function.
-        what: What it is called in a message.
-        subjects: What it can be called with by name.
-        pair: What a function whose parameters have other names is called with; empty if that is an error.
-        subject: The subject of a parameter; any other text if it has none.
-
-    Attributes:
-        subjects: Those that it is called with.
-        required: Those that its parameters name without a default.
-
-    Raises:
-        ConfigurationError: it has a parameter that cannot be filled.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        what: str,
-        subjects: Collection[str],
-        pair: tuple[str, ...] = (),
-        subject: Callable[[inspect.Parameter], str] = lambda parameter: parameter.name,
-    ) -> None:
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):  # a builtin
-            signature = inspect.Signature(
-                [_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"[: len(pair)]]
-            )
-        # What `partial` has bound is the user's.
-        bound = function.keywords if isinstance(function, partial) else {}
-        needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
-        named = {each.name: subject(each) for each in needed if subject(each) in subjects}
-        optional = {each.name for each in needed if each.default is not _Parameter.empty}
-        missing = [each.name for each in needed if each.name not in named and each.name not in optional]
-        if missing or not named:
-            try:
-                given = signature.bind(*pair).arguments
-                if any(named.get(each.name, "") not in ("", given.get(each.name)) for each in needed):
-                    raise TypeError("a subject is in another's place")
-            except TypeError:
-                by_place = f"({', '.join(pair)}) or of " if pair else ""
-                raise ConfigurationError(
-                    f"{what} needs {', '.join(missing) or 'parameters'}: make it a function of {by_place}any of "
-                    f"{', '.join(subjects)}, and bind others with functools.partial"
-                ) from None
-            named = {}
-        self.function, self._pair, self._named = function, pair, named
-        self.subjects = {*(named.values() or pair)}
-        self.required = {named[name] for name in named.keys() - optional}
-
-    def __call__(self, known: Mapping[str, Any]) -> Any:
-        """Call the function with its part of what is known; a parameter of something unknown keeps its default."""
-        if not self._named:
-            return self.function(*map(known.__getitem__, self._pair))
-        chosen = [(name, what) for name, what in self._named.items() if what in known or what in self.required]
-        return self.function(**{name: known.get(what) for name, what in chosen})
 
 
 def _subject(parameter: inspect.Parameter) -> str:

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import Resume, extra, option, rule
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
-from langgraph_reflexion.models.secrets import public_database, public_url
 from langgraph_reflexion.support.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.support.secrets import public_database, public_url
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
 if TYPE_CHECKING:

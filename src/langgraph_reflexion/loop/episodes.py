@@ -7,8 +7,9 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
-from langgraph_reflexion.models.calls import as_data, sanitize
+from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.state import EpisodeState, ReflexionState, Update
+from langgraph_reflexion.support.text import sanitize
 
 
 def new_episode(task: Task, began: float, observation: str, snapshot: dict[str, Any] | None) -> EpisodeState:

@@ -11,11 +11,12 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ContextTooLong
-from langgraph_reflexion.models.calls import CallId, Reply, note, open_account, sanitize
+from langgraph_reflexion.models.calls import CallId, Reply, note, open_account
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage, size
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Update
+from langgraph_reflexion.support.text import sanitize
 
 KEEP_CHARS = 200
 """Number of characters kept of a truncated observation."""

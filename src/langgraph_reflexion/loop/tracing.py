@@ -22,8 +22,8 @@ from langsmith.utils import LangSmithNotFoundError
 
 from langgraph_reflexion.loop.events import emit, steps_in
 from langgraph_reflexion.models.calls import TASK, TRIAL
-from langgraph_reflexion.models.faults import one_line
 from langgraph_reflexion.state import ReflexionState, Update
+from langgraph_reflexion.support.text import one_line
 
 IN_TRIAL = ("act", "observe", "evaluate")
 """The nodes whose calls lie below the span of the trial."""

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
 from langgraph_reflexion.memory.records import RECORDS, LessonSource, Record, plain
 from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, task_text
-from langgraph_reflexion.models.faults import one_line
-from langgraph_reflexion.models.secrets import public_database
+from langgraph_reflexion.support.secrets import public_database
+from langgraph_reflexion.support.text import one_line
 
 ROOT, EVERYONE = "reflexion", "everyone"
 """The first part of all namespaces, and the last part where no user is named."""

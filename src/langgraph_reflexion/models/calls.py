@@ -1,24 +1,20 @@
 """Model calls: their ids, their replies, and their cost."""
 
 import hashlib
-import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
+from langgraph_reflexion.support.text import sanitize
 
 TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
 """Keys of a call's id in the metadata of its run."""
-
-
-DEEPEST = 50
-"""Levels of lists and objects in what a server sends that are read as such."""
 
 
 class CallId(NamedTuple):
@@ -95,29 +91,8 @@ class Reply(NamedTuple):
         return self.message.text.strip()
 
 
-def sanitize(text: str) -> str:
-    """Replace what neither checkpoints nor HTTP can hold: lone surrogates, and NULs, which Postgres refuses."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-
-
 def as_data(fault: Fault) -> str:
     """Return a fault's words for the state; raise it if it is permanent."""
     if fault.permanent:
         raise fault
     return sanitize(str(fault))
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """Return JSON-like data as a checkpoint can hold it: what is too large or too deep, as text."""
-    match value:
-        case str():
-            return sanitize(value)
-        case dict() if depth < DEEPEST:
-            return {sanitize(str(key)): plain(each, depth + 1) for key, each in value.items()}
-        case list() | tuple() if depth < DEEPEST:
-            return [plain(each, depth + 1) for each in value]
-        case None | bool() | float():
-            return value
-        case int() if -(2**63) <= value < 2**64:
-            return value
-    return sanitize(reprlib.repr(value) if isinstance(value, dict | list | tuple) else str(value))

@@ -18,9 +18,9 @@ from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_c
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
-from langgraph_reflexion.models.secrets import secrets_of
 from langgraph_reflexion.models.slots import Progress, Slots
 from langgraph_reflexion.models.usage import Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
+from langgraph_reflexion.support.secrets import secrets_of
 
 T = TypeVar("T")
 

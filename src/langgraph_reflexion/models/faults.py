@@ -8,10 +8,10 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.errors import ContextTooLong, ModelFault, is_trouble
-from langgraph_reflexion.models.calls import DEEPEST, sanitize
 from langgraph_reflexion.models.limits import is_cut
-from langgraph_reflexion.models.secrets import redact, secrets_around
 from langgraph_reflexion.support.retries import parse_retry_after
+from langgraph_reflexion.support.secrets import redact
+from langgraph_reflexion.support.text import DEEPEST, sanitize
 
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 after which a retry may succeed."""
@@ -98,12 +98,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
-
-
-def one_line(error: BaseException) -> str:
-    """Return an error in one line, without keys of the process's environment."""
-    detail = redact(" ".join(sanitize(str(error)).split()), secrets_around(), "***")
-    return f"{type(error).__name__}: {detail[:300]}"
 
 
 def is_client_error(error: Exception) -> bool:

@@ -5,18 +5,20 @@ import math
 import os
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.secrets import NO_KEY
 from langgraph_reflexion.support.objects import load_object, names_object
+from langgraph_reflexion.support.secrets import NO_KEY
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 DEMO = "demo"
 """The name of the offline demo model, which is not an LLM."""
+DEMO_MODEL = "langgraph_reflexion.lab.demo:DemoChatModel"
+"""Its class, which is imported when it is asked for, as environments are."""
 
 TIMEOUT_SECONDS = 120.0
 """Seconds that one call may take."""
@@ -51,9 +53,7 @@ def load_model(
         ConfigurationError: there is no such model, or its key or package is missing.
     """
     if name == DEMO:
-        from langgraph_reflexion.lab.demo import DemoChatModel
-
-        return DemoChatModel()
+        return cast("BaseChatModel", load_object(DEMO_MODEL, "the demo model")())
     provider, _, model = name.partition(":")
     if in_file(name):
         return without_own_retries(_is_model(load_object(name, "the model"), name))

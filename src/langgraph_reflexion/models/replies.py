@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_me
 from langchain_core.messages.tool import invalid_tool_call
 from pydantic import ValidationError
 
-from langgraph_reflexion.models.calls import plain
+from langgraph_reflexion.support.text import plain
 
 LONGEST_NAME, LONGEST_CALL = 200, 100_000
 """Maximum number of characters of a call's name, and of its id and its arguments as JSON."""

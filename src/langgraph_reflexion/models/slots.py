@@ -12,8 +12,8 @@ import httpx
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 
-from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.support.retries import WAITING
+from langgraph_reflexion.support.secrets import public_url
 
 SECONDS_TO_ASK = 5.0
 """Time for the server to name its slots, or to say that it is at work."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langgraph_reflexion.lab.experiments.pairing import count
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 from langgraph_reflexion.support.files import own_table
+from langgraph_reflexion.support.text import count
 
 NOT_LOGGED = "not logged"
 """A model, strategy or benchmark without a name, and the stop reason of a trial that only failed."""

@@ -20,7 +20,6 @@ from pydantic import AliasChoices, BaseModel, Field, StrictBool, TypeAdapter, Va
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.lab.experiments.pairing import count
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
 from langgraph_reflexion.replication.logs import (
@@ -36,6 +35,7 @@ from langgraph_reflexion.replication.logs import (
 from langgraph_reflexion.state import Step, Strategy
 from langgraph_reflexion.support.choices import UNLIMITED
 from langgraph_reflexion.support.files import read_text
+from langgraph_reflexion.support.text import count
 
 PROGRAMS = re.compile(
     r"(?:.*_)?(?P<strategy>simple|reflexion|reflexion-ucs|immediate-reflexion|immediate-refinement|test-acc)"

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean
+from langgraph_reflexion.support.text import one_line
 
 _OBJECT = re.compile(r"(?P<module>.+\.py|\w+(?:\.\w+)*):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 
@@ -42,7 +43,7 @@ def load_object(name: str, what: str) -> Any:
     except (Exception, SystemExit) as error:
         relative = isinstance(error, ImportError) and "/" in match["module"]
         hint = " (files import from the working directory; those of a package are named PACKAGE.MODULE:NAME)"
-        said = f"cannot load {what} {name!r}: {in_one_line(error)}"
+        said = f"cannot load {what} {name!r}: {one_line(error)}"
         raise ConfigurationError(f"{said}{hint if relative else ''}") from error
     for part in match["name"].split("."):
         if not hasattr(found, part):
@@ -50,11 +51,6 @@ def load_object(name: str, what: str) -> Any:
             raise ConfigurationError(f"cannot load {what} {name!r}: {match['module']} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
-
-
-def in_one_line(error: BaseException) -> str:
-    """Return an exception in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _module(name: str, what: str) -> ModuleType:

@@ -1,6 +1,14 @@
-"""Texts of models, pages and servers, made safe to print."""
+"""Texts and plain data of models, pages and servers, made safe to print, to store and to show."""
 
 import re
+import reprlib
+from typing import Any
+
+from langgraph_reflexion.support.secrets import redact, secrets_around
+
+DEEPEST = 50
+"""Levels of lists and objects in what a server sends that are read as such."""
+
 
 # Control characters except line feed and tab, marks of text direction, lone surrogates, and what XML forbids.
 _UNPRINTABLE = re.compile(
@@ -19,3 +27,35 @@ def _symbol(code: int) -> str:
     if 0xD800 <= code <= 0xDFFF:
         return "\N{REPLACEMENT CHARACTER}"
     return "\N{SYMBOL FOR DELETE}" if code == 0x7F else f"\\u{code:04x}"
+
+
+def sanitize(text: str) -> str:
+    """Replace what neither checkpoints nor HTTP can hold: lone surrogates, and NULs, which Postgres refuses."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return JSON-like data as a checkpoint can hold it: what is too large or too deep, as text."""
+    match value:
+        case str():
+            return sanitize(value)
+        case dict() if depth < DEEPEST:
+            return {sanitize(str(key)): plain(each, depth + 1) for key, each in value.items()}
+        case list() | tuple() if depth < DEEPEST:
+            return [plain(each, depth + 1) for each in value]
+        case None | bool() | float():
+            return value
+        case int() if -(2**63) <= value < 2**64:
+            return value
+    return sanitize(reprlib.repr(value) if isinstance(value, dict | list | tuple) else str(value))
+
+
+def one_line(error: BaseException) -> str:
+    """Return an error in one line, without keys of the process's environment."""
+    detail = redact(" ".join(sanitize(str(error)).split()), secrets_around(), "***")
+    return f"{type(error).__name__}: {detail[:300]}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number} {noun}{'s' * (number != 1)}"

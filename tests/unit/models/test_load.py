@@ -2,7 +2,7 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.load import TIMEOUT_SECONDS, load_model
-from langgraph_reflexion.models.secrets import public_url, secrets_of
+from langgraph_reflexion.support.secrets import public_url, secrets_of
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ from base64 import b64encode
 import pytest
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion.models.secrets import redact, secrets_around, secrets_of
+from langgraph_reflexion.support.secrets import redact, secrets_around, secrets_of
 
 
 def model(key="any", base_url="http://127.0.0.1/v1"):

@@ -126,8 +126,8 @@ def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> Non
 @lessons.command("export")
 def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Write all lessons to a file."""
-    from langgraph_reflexion.lab.experiments.pairing import count
     from langgraph_reflexion.memory.importing import write_lessons
+    from langgraph_reflexion.support.text import count
 
     snapshot = _snapshot(where, env, user)
     write_lessons(snapshot, file)
@@ -138,8 +138,8 @@ def export_lessons(where: Where, file: File, env: Env = None, user: User = None)
 @lessons.command("import")
 def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
     """Add the new records of a file."""
-    from langgraph_reflexion.lab.experiments.pairing import count
     from langgraph_reflexion.memory.importing import add_records, read_records
+    from langgraph_reflexion.support.text import count
 
     records = read_records(file)
     new = _with(where, env, user, lambda store: add_records(store, records), create=True)

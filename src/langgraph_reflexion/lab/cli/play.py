@@ -27,8 +27,8 @@ def play(
     from langgraph_reflexion.envs.base import Action, FinishedTrial, Task
     from langgraph_reflexion.envs.load import tasks_of
     from langgraph_reflexion.envs.pool import call_blocking
-    from langgraph_reflexion.lab.experiments.pairing import count
     from langgraph_reflexion.prompts import load_prompts
+    from langgraph_reflexion.support.text import count
 
     environment = settings.make_environment()
     try:

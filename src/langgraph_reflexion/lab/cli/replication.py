@@ -18,9 +18,8 @@ def import_upstream(
 
     Irregularities are listed on standard error.
     """
-    from langgraph_reflexion.lab.experiments.pairing import count
     from langgraph_reflexion.replication.imports import import_logs, solved
-    from langgraph_reflexion.support.text import printable
+    from langgraph_reflexion.support.text import count, printable
 
     done = import_logs(path, out)
     for name, run in done.runs.items():

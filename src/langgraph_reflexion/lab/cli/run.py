@@ -96,7 +96,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, notice: str = "") -> int:
 
 
 def _kept(folder: Path | None, rows: int) -> str:
-    from langgraph_reflexion.lab.experiments.pairing import count
+    from langgraph_reflexion.support.text import count
 
     if folder is None or not folder.exists():
         return "nothing was recorded"

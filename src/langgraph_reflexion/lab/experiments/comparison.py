@@ -14,13 +14,13 @@ from langgraph_reflexion.lab.experiments.figures import draw
 from langgraph_reflexion.lab.experiments.groups import RunGroup, caption, group_runs
 from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import confusion_rates, final_answer
-from langgraph_reflexion.lab.experiments.pairing import Match, Pair, count, pair
+from langgraph_reflexion.lab.experiments.pairing import Match, Pair, pair
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_runs
 from langgraph_reflexion.lab.experiments.report import COSTS, RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import format_p
 from langgraph_reflexion.lab.experiments.tables import Cell, PercentCell, Table
-from langgraph_reflexion.support.text import printable
+from langgraph_reflexion.support.text import count, printable
 
 Rows = list[list[Cell]]
 

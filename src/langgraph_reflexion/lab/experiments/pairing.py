@@ -14,6 +14,7 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
 from langgraph_reflexion.lab.experiments.metrics import final_answer, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import SignTest, format_p, sign_test
+from langgraph_reflexion.support.text import count
 
 Trials = Mapping[TaskSeed, Sequence[TrialRow]]
 
@@ -179,8 +180,3 @@ def _incomparable(one: RunGroup, other: RunGroup, mine: Trials, theirs: Trials) 
 
 def _origin(group: RunGroup) -> tuple[Any, ...]:
     return group.settings["environment"], group.settings["split"], group.settings.get("options", {})
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number} {noun}{'s' * (number != 1)}"

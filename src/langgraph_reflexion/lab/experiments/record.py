@@ -37,7 +37,7 @@ from langgraph_reflexion.lab.experiments.rows import (
     row_order,
 )
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.secrets import redact, secrets_around
+from langgraph_reflexion.support.secrets import redact, secrets_around
 
 SETTINGS = {
     *("environment", "split", "strategy", "model", "reflection_model"),

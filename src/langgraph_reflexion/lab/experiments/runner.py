@@ -29,8 +29,8 @@ from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setu
 from langgraph_reflexion.lab.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
-from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.support.sync import run_blocking
+from langgraph_reflexion.support.text import sanitize
 
 STATUSES = {
     "solved": "solved",

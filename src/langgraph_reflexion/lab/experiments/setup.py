@@ -19,9 +19,9 @@ from langgraph_reflexion.lab.experiments.task_run import TaskRun
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.loop.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.memory.store import open_lessons
-from langgraph_reflexion.models.secrets import database_secrets, secrets_of
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.checkpoints import open_checkpointer
+from langgraph_reflexion.support.secrets import database_secrets, secrets_of
 from langgraph_reflexion.support.sync import resolved, to_thread
 
 if TYPE_CHECKING:

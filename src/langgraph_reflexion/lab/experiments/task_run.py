@@ -26,11 +26,11 @@ from langgraph_reflexion.lab.experiments.locks import TaskLock
 from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import steps_in
-from langgraph_reflexion.models.calls import sanitize
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import ReflexionState, Status
 from langgraph_reflexion.support.sync import to_thread
+from langgraph_reflexion.support.text import sanitize
 
 Graph = CompiledStateGraph[Any, None, Any, Any]
 

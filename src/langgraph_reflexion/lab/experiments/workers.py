@@ -30,7 +30,7 @@ from langgraph_reflexion.lab.experiments.task_run import TaskError, TaskProgress
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.loop.budgets import Consumption
 from langgraph_reflexion.memory.store import is_postgres
-from langgraph_reflexion.models.secrets import database_secrets, public_url, redact
+from langgraph_reflexion.support.secrets import database_secrets, public_url, redact
 
 MAX_RETRIES = 3
 """N times that a trial continues after its worker died."""

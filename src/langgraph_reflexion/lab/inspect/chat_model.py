@@ -25,7 +25,7 @@ from langchain_core.utils.json_schema import dereference_refs
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError
 from langgraph_reflexion.models.faults import refused_option, to_fault
-from langgraph_reflexion.models.secrets import secrets_around
+from langgraph_reflexion.support.secrets import secrets_around
 
 
 class LimitReached(ReflexionError):

@@ -25,10 +25,10 @@ from langgraph_reflexion.loop.conversation import new_message
 from langgraph_reflexion.loop.profiles import load_profile
 from langgraph_reflexion.models.load import in_file
 from langgraph_reflexion.models.messages import Conversation
-from langgraph_reflexion.models.secrets import public_url
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState
+from langgraph_reflexion.support.secrets import public_url
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 """The environment variable that lists the model servers that a setting may name, besides those on this machine."""
