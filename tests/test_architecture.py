@@ -1,4 +1,4 @@
-"""Layers, folders, size and private names: read off the files, without importing them."""
+"""Layers, folders and private names: read off the files, without importing them."""
 
 import ast
 import re
@@ -24,11 +24,13 @@ LAYERS = """
     nodes adapters testing
     agents
     graph
-    replication
     lab
     __main__
 """
 """The folders and modules of the package, lowest first: each imports from lower lines only."""
+
+AGENT = {"state", "loop", "memory", "actors", "evaluators", "nodes", "agents", "graph"}
+"""The rooms that know no environment by name."""
 
 PROTOCOLS = {"envs", "envs.base", "envs.pool"}
 """The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
@@ -38,9 +40,6 @@ HEAVY = re.compile(
     r"|wikipedia)\b"
 )
 """Packages that are imported inside the functions that use them."""
-
-CORE_LINES = 999
-"""The limit of `graph/`, `nodes/`, `state.py` and `heuristic.py` together, comments and docstrings included."""
 
 PRIVATE = {
     r"__pregel|CONFIG_KEY|__is_for_execution__|\.branches\b": set(),
@@ -130,7 +129,7 @@ def test_imports_have_no_cycle():
 
 
 def test_agent_and_environments_do_not_import_each_other():
-    agent = [module for module in MODULES if FLOORS["state"] <= FLOORS.get(room(module), -1) <= FLOORS["graph"]]
+    agent = [module for module in MODULES if room(module) in AGENT]
     known = [
         f"{module} -> {other}"
         for module in agent
@@ -154,10 +153,3 @@ def test_only_listed_private_names_of_dependencies_are_used():
     assert using == PRIVATE
     theirs = {name for module in MODULES for name in imports(module) if not name.startswith((PACKAGE, "__future__"))}
     assert not [name for name in theirs if re.search(r"(^|\.)_(?!_)", name)]
-
-
-def test_core_stays_small():
-    core = [module for module in MODULES if room(module) in ("graph", "nodes", "state")]
-    assert len(core) > 9
-    lines = {module: len(MODULES[module].read_text(encoding="utf-8").splitlines()) for module in core}
-    assert sum(lines.values()) <= CORE_LINES, lines

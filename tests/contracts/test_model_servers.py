@@ -16,8 +16,9 @@ from langgraph_reflexion.models.faults import refused_option, to_fault
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.replies import TOO_LONG
 from langgraph_reflexion.support.retries import Retries
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
-from langgraph_reflexion.testing.loopback import Answer, Listener
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.loopback import Answer, Listener
+from tests.support.model_server import ModelServer
 from tests.support.server_faults import CALLS, ERRORS, HALF, HUGE, REPLIES
 from tests.support.toys import Counter, count_to
 

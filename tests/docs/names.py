@@ -27,7 +27,7 @@ GROUPS = [
     Group("graph", "Profiles", "Profile PROFILES"),
     Group("agents", "Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
     Group("state", "State", "ReflexionState AgentState Step Evaluation Reflection"),
-    Group("state", "Runtime context", "ReflexionContext", f"{TOP}.runtime"),
+    Group("state", "Runtime context", "ReflexionContext", f"{TOP}.loop.context"),
     Group(
         "environments",
         "Environments",
@@ -44,9 +44,8 @@ GROUPS = [
         "runs",
         "Runs",
         "RunSettings run resume read_run compare draw trials_of trials_of_run trials_of_thread",
-        f"{TOP}.experiments",
+        f"{TOP}.lab.experiments",
     ),
-    Group("runs", "The papers", "compare_with_papers published_table", f"{TOP}.replication"),
     Group(
         "errors",
         "Errors",
@@ -56,7 +55,7 @@ GROUPS = [
     Group(
         "testing",
         "Testing",
-        "check_environment Case ScriptedChatModel ModelServer Recorder RecordedChatModel",
+        "check_environment Case ScriptedChatModel Recorder RecordedChatModel",
         f"{TOP}.testing",
     ),
     Group("testing", "The sandbox", "Sandbox Limits Policy", f"{TOP}.envs.sandbox"),

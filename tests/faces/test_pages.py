@@ -9,12 +9,13 @@ import pytest
 
 import langgraph_reflexion
 from langgraph_reflexion import Strategy, create_reflexion, load_environment
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.docs.command_lines import CHECKS, check
 from tests.docs.generated import REGION, regenerated, writers
 from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPARED, SANDBOXED
 from tests.docs.pages import BY_NAME, DOCS, PAGES, ROOT, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
+from tests.support.model_server import ModelServer
 from tests.support.tools import need
 from tests.support.toys import Counter
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from langgraph_reflexion.testing.loopback import ErrorAnswer
 from tests.support.cli import GuessingServer, make_home, run_args, start
 from tests.support.guessing import timeless
+from tests.support.loopback import ErrorAnswer
 
 # Encoded differently in JSON, in addresses and in headers.
 KEY = 'sk-very"secret/0123+456789='

@@ -10,7 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
 from langgraph_reflexion.support.retries import Retries
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support.server_faults import CALLS, FAULTS, REPLIES, STREAMS
 from tests.support.toys import Counter, count_to
 

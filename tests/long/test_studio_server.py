@@ -17,8 +17,8 @@ from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.testing import ScriptedChatModel
-from langgraph_reflexion.testing.model_server import ModelServer
 from tests.support.composing import THREAD
+from tests.support.model_server import ModelServer
 from tests.support.processes import langgraph_dev
 from tests.support.tools import lacking, need
 

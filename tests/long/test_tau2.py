@@ -6,8 +6,9 @@ from importlib.util import find_spec
 import pytest
 
 from langgraph_reflexion import EnvironmentUnavailable, Tau2Environment
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.cli import call, start
+from tests.support.model_server import ModelServer
 
 with_tau2 = pytest.mark.skipif(not find_spec("tau2"), reason="tau2-bench is not installed: pip install '.[tau2]'")
 

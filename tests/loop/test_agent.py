@@ -14,8 +14,9 @@ from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 
 import langgraph_reflexion as lr
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, THREAD, Guessing, call, look_up
+from tests.support.model_server import ModelServer
 
 TASK = {"task": "Guess the number."}
 

@@ -10,7 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import Heuristic, ModelFault, ModelOptions, Profile, Retries, create_reflexion, resume_point
 from langgraph_reflexion.loop.profiles import PROFILES
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support.toys import INPUT, THREAD, Counter, asks_for, compiled, count_to, counting_badly, play
 
 

@@ -13,7 +13,8 @@ from langchain_openai import ChatOpenAI
 from langgraph_reflexion import ModelFault, ModelOptions, Retries, ToolEnvironment, load_model, load_prompts
 from langgraph_reflexion.memory.episodic import LONGEST
 from langgraph_reflexion.models.limits import LIMITS, limiting
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support.toys import INPUT, Counter, asks_for, compiled, play
 
 KEY = "sk-very-secret-0123456789"

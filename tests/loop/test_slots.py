@@ -12,10 +12,10 @@ from langchain_openai import ChatOpenAI
 from langgraph_reflexion import ModelFault, ModelOptions
 from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress, Slots
 from langgraph_reflexion.support.retries import WAITING, Retries
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
-from langgraph_reflexion.testing.loopback import Answer, Listener
-from langgraph_reflexion.testing.model_server import events
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
+from tests.support.loopback import Answer, Listener
+from tests.support.model_server import ModelServer, events
 from tests.support.toys import count_to
 
 TASKS = 6

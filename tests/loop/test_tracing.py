@@ -20,7 +20,7 @@ from pydantic import PydanticUserError
 from langgraph_reflexion import Approval, create_reflexion
 from langgraph_reflexion.graph.reflexion import NODES
 from langgraph_reflexion.testing import ScriptedChatModel
-from langgraph_reflexion.testing.loopback import Answer, Listener
+from tests.support.loopback import Answer, Listener
 from tests.support.toys import INPUT, THREAD, Counter, compiled
 
 try:

@@ -16,7 +16,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.lab.cli import main
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support.processes import until
 
 KEY = "sk-very-secret-0123456789"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from langgraph_reflexion.lab.experiments.record import TRIALS, holds_run, read_run
 from langgraph_reflexion.lab.experiments.rows import key_of
-from langgraph_reflexion.testing import ModelServer
 from tests.support.cli import KEY, start
+from tests.support.model_server import ModelServer
 
 SECONDS, CONCURRENCY = 240.0, 4
 """Seconds that one process may last, and tasks in flight."""

@@ -5,7 +5,7 @@ import json
 import re
 from urllib.parse import parse_qsl, urlsplit
 
-from langgraph_reflexion.testing.loopback import ENDINGS, HTML, Answer, FaultyServer
+from tests.support.loopback import ENDINGS, HTML, Answer, FaultyServer
 
 MEDIAWIKI_FAULTS = {
     "403": "any status, with a text that is not JSON; 429 and 503 with the header Retry-After",

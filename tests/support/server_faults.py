@@ -4,8 +4,8 @@ import gzip
 import json
 from functools import partial
 
-from langgraph_reflexion.testing import MODEL_FAULTS
-from langgraph_reflexion.testing.loopback import Answer
+from tests.support.loopback import Answer
+from tests.support.model_server import MODEL_FAULTS
 
 HALF = "\ud83d"
 """Half of a surrogate pair."""

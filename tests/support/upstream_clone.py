@@ -4,7 +4,7 @@ import json
 import tomllib
 from pathlib import Path
 
-from langgraph_reflexion.replication.logs import digest, originals
+from tests.replication.logs import digest, originals
 
 HEADER = "You have attempted to answer this before and failed. These reflections help."
 FINISHED = {True: "Answer is CORRECT", False: "Answer is INCORRECT"}

@@ -2,7 +2,6 @@
 
 from langgraph_reflexion.testing.case import Case
 from langgraph_reflexion.testing.conformance import CHECKS, check_environment
-from langgraph_reflexion.testing.model_server import MODEL_FAULTS, ModelRequest, ModelServer
 from langgraph_reflexion.testing.models import (
     MissingReply,
     RecordedChatModel,
@@ -14,11 +13,8 @@ from langgraph_reflexion.testing.models import (
 
 __all__ = [
     "CHECKS",
-    "MODEL_FAULTS",
     "Case",
     "MissingReply",
-    "ModelRequest",
-    "ModelServer",
     "RecordedChatModel",
     "RecordedReply",
     "Recorder",

@@ -14,7 +14,8 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support.toys import Counter
 
 KEY = "sk-a-key-of-ours"

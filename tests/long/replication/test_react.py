@@ -18,8 +18,8 @@ from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import NO_MORE, NO_PAGE
 from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page
 from langgraph_reflexion.envs.webshop.environment import WebShop
-from langgraph_reflexion.replication.hotpotqa_log import read_log
 from langgraph_reflexion.testing import RecordedChatModel, RecordedReply
+from tests.replication.hotpotqa_log import read_log
 
 NOTEBOOKS = Path(os.environ.get("REACT_NOTEBOOKS", "none"))
 LOGS = Path(os.environ.get("UPSTREAM_LOGS", "none"))

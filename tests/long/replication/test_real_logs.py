@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.replication.imports import import_logs
-from langgraph_reflexion.replication.logs import originals
-from langgraph_reflexion.replication.paper import compare
-from langgraph_reflexion.replication.replay import replay
+from tests.replication.imports import import_logs
+from tests.replication.logs import originals
+from tests.replication.paper import compare
+from tests.replication.replay import replay
 from tests.support.upstream_clone import known, write_clone
 
 REAL = Path(os.environ.get("UPSTREAM_LOGS", "none"))

@@ -10,8 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.lab.demo.prompt import without_examples
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.cli import start
+from tests.support.model_server import ModelServer
 from tests.support.workspace import state
 
 # If a step is skipped or repeated, the files show it.

@@ -16,8 +16,9 @@ from pydantic import BaseModel, SecretStr
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, Retries, create_reflexion
 from langgraph_reflexion.evaluators.judges import JUDGES
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, Guessing, call
+from tests.support.model_server import ModelServer
 
 
 def run(evaluator, max_trials=1):

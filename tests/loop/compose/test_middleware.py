@@ -22,9 +22,10 @@ from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
 
 import langgraph_reflexion as lr
-from langgraph_reflexion.testing import ModelServer, ScriptedChatModel
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 from tests.support.guessing import RefusedError
+from tests.support.model_server import ModelServer
 
 NAMED = {"response_metadata": {"model_name": "agent"}}
 PRICED = lr.ModelOptions(prices={"agent": lr.Price(1, 1), "scripted": lr.Price(1, 1)})

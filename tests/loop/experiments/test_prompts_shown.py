@@ -13,7 +13,7 @@ from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.runner import resume, run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
-from langgraph_reflexion.testing import ModelRequest, ModelServer
+from tests.support.model_server import ModelRequest, ModelServer
 
 
 def compared(messages):

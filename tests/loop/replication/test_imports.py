@@ -11,12 +11,12 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.lab.cli.commands import app
 from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.runner import resume
-from langgraph_reflexion.replication.imports import Import, import_logs
-from langgraph_reflexion.replication.paper import Line, Paper, compare, published_tables
+from tests.replication.__main__ import app
+from tests.replication.imports import Import, import_logs
+from tests.replication.paper import Line, Paper, compare, published_tables
 from tests.support.run_folders import folder, row
 from tests.support.upstream_clone import (
     HUMANEVAL,
@@ -281,13 +281,13 @@ def test_the_commands_import_and_compare(tmp_path: Path, clone: Path, imported: 
         return done
 
     out, own = tmp_path / "out", folder(tmp_path / "own", [row("a", 1, True)], ["a"], max_trials=1, strategy="retry")
-    done = call("import-upstream", clone / "alfworld_runs", "--out", out)
+    done = call("import", clone / "alfworld_runs", "--out", out)
     assert "alfworld-base_run_logs: 84 94 97 98 100 101 101 of 134" in done.stdout
     assert "no WebShop log" in done.stderr
-    text = call("report", "--paper", imported.folder, own).stdout
+    text = call("tables", imported.folder, own).stdout
     for said in ("yours: ", "oracle", "130/134", "≠", "temperature 0.7"):
         assert said in text
-    assert "no log" in call("report", "--paper", out, own).stdout
-    alone = call("report", "--paper", own).stdout
+    assert "no log" in call("tables", out, own).stdout
+    alone = call("tables", own).stdout
     assert ("ALFWorld" in alone, "Programming" in alone) == (True, False), "nothing is printed without a row"
-    assert json.loads(call("report", "--paper", out, own, "--json").stdout)["runs"][-1]["imported"] is False
+    assert json.loads(call("tables", out, own, "--json").stdout)["runs"][-1]["imported"] is False

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from langgraph_reflexion import ConfigurationError, Strategy
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.lab.cli.commands import app
-from langgraph_reflexion.replication.hotpotqa_log import read_log
-from langgraph_reflexion.replication.replay import LoggedQuestions, recorded, replay
+from tests.replication.__main__ import app
+from tests.replication.hotpotqa_log import read_log
+from tests.replication.replay import LoggedQuestions, recorded, replay
 from tests.support.upstream_clone import HEADER, cot, react, trial
 
 RIVER = ("Which river runs through Aldmoor? ", "Tavel")

@@ -8,7 +8,7 @@ next message.
 import json
 from itertools import pairwise
 
-from langgraph_reflexion.testing.loopback import Answer
+from tests.support.loopback import Answer
 from tests.support.reasoning.base import Exchange, ReasoningServer, RefusedAsProvider, whole
 
 THINKING = ("thinking", "redacted_thinking")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
-from langgraph_reflexion.testing.loopback import Answer, ErrorAnswer, Listener
+from tests.support.loopback import Answer, ErrorAnswer, Listener
 
 LESSON = "Next time I go up."
 

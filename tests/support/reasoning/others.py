@@ -10,7 +10,7 @@ import base64
 import json
 from itertools import pairwise
 
-from langgraph_reflexion.testing.loopback import Answer
+from tests.support.loopback import Answer
 from tests.support.reasoning.base import ChatServer, Exchange, ReasoningServer, RefusedAsProvider, whole
 
 SKIP = "skip_thought_signature_validator"

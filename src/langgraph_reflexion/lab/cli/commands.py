@@ -12,7 +12,6 @@ from langgraph_reflexion.lab.cli.experiment import experiment
 from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.lab.cli.options import OPEN, GroupedCommand
 from langgraph_reflexion.lab.cli.play import play
-from langgraph_reflexion.lab.cli.replication import import_upstream, replay
 from langgraph_reflexion.lab.cli.report import report, show
 from langgraph_reflexion.lab.cli.run import resume, run
 from langgraph_reflexion.lab.cli.sandbox import sandbox
@@ -61,8 +60,6 @@ app.command(cls=GroupedCommand)(experiment)
 app.command()(report)
 app.command()(show)
 app.command(cls=GroupedCommand, context_settings=OPEN)(play)
-app.command("import-upstream")(import_upstream)
-app.command()(replay)
 
 
 @app.callback(invoke_without_command=True)

@@ -19,29 +19,12 @@ def report(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with figures, tables and every trial.")
     ] = None,
-    paper: Annotated[
-        bool, typer.Option("--paper", help="Print the papers' tables beside imported logs and your own runs.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Report one run, or compare several.
 
     Prints the tasks solved by trial, the failures by reason, and the cost.
     """
-    if paper:
-        from rich.console import Console
-
-        from langgraph_reflexion.replication.paper import compare as compare_with_papers
-        from langgraph_reflexion.replication.paper_tables import print_paper
-
-        if figures or html:
-            raise ConfigurationError("--paper prints tables only: omit --figures and --html, or omit --paper")
-        results = compare_with_papers(folders)
-        if as_json:
-            typer.echo(json.dumps(results.as_json(), indent=2))
-        else:
-            print_paper(Console(), results)
-        return
     from langgraph_reflexion.lab.experiments.comparison import compare
 
     comparison = compare(folders)

@@ -21,8 +21,12 @@ from pydantic import AliasChoices, BaseModel, Field, StrictBool, TypeAdapter, Va
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
-from langgraph_reflexion.replication.logs import (
+from langgraph_reflexion.state import Step, Strategy
+from langgraph_reflexion.support.choices import UNLIMITED
+from langgraph_reflexion.support.files import read_text
+from langgraph_reflexion.support.text import count
+from tests.replication.hotpotqa_log import LoggedStep, is_hotpotqa_log, read_log
+from tests.replication.logs import (
     NOT_LOGGED,
     RESULTS,
     LoggedRun,
@@ -32,10 +36,6 @@ from langgraph_reflexion.replication.logs import (
     logged_trial,
     twice_note,
 )
-from langgraph_reflexion.state import Step, Strategy
-from langgraph_reflexion.support.choices import UNLIMITED
-from langgraph_reflexion.support.files import read_text
-from langgraph_reflexion.support.text import count
 
 PROGRAMS = re.compile(
     r"(?:.*_)?(?P<strategy>simple|reflexion|reflexion-ucs|immediate-reflexion|immediate-refinement|test-acc)"

@@ -16,8 +16,8 @@ from langgraph_reflexion.lab.experiments.metrics import confusion
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.record import RUN, Run, holds_run, read_runs
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
-from langgraph_reflexion.replication.imports import missing_parts
 from langgraph_reflexion.support.files import own_table
+from tests.replication.imports import missing_parts
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def compare(folders: Sequence[Path | str]) -> Paper:
     for folder in map(Path, folders):
         single = holds_run(folder)
         if not single and next(folder.glob(f"*/{RUN}"), None) is None:
-            raise ConfigurationError(f"{folder} holds neither a run nor an import: import-upstream makes one")
+            raise ConfigurationError(f"{folder} holds neither a run nor an import: the command `import` makes one")
         read, left_out = read_runs([folder])
         found = [_run(run, str(folder) if single else run.folder.name) for run in read]
         runs += found

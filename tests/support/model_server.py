@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, convert_to_messages
 from langgraph_reflexion.errors import one_of
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN
-from langgraph_reflexion.testing.loopback import ENDINGS, Answer, Call, Ending, ErrorAnswer, FaultyServer
+from tests.support.loopback import ENDINGS, Answer, Call, Ending, ErrorAnswer, FaultyServer
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The fields of a request that limit the reply."""

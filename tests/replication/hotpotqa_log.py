@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.replication.logs import gap_note, twice_note
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.files import read_text
 from langgraph_reflexion.support.text import count
+from tests.replication.logs import gap_note, twice_note
 
 Outcome = Literal["right", "wrong", "halted"]
 """The end of an attempt; halted is without an answer."""

@@ -13,8 +13,8 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, solved_by_trial
 from langgraph_reflexion.lab.experiments.record import RUN, TRIALS
 from langgraph_reflexion.lab.experiments.rows import TrialRow, atomic_write
-from langgraph_reflexion.replication.logs import RESULTS, LoggedRun, Original, digest, originals
-from langgraph_reflexion.replication.readers import read_run_log
+from tests.replication.logs import RESULTS, LoggedRun, Original, digest, originals
+from tests.replication.readers import read_run_log
 
 _PARTS = {"alfworld": "ALFWorld", "hotpotqa": "HotPotQA", "programming": "programming", "webshop": "WebShop"}
 

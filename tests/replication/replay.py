@@ -18,10 +18,10 @@ from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResu
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
 from langgraph_reflexion.support.choices import UNLIMITED
 from langgraph_reflexion.support.text import count
 from langgraph_reflexion.testing.models import RecordedChatModel, RecordedReply
+from tests.replication.hotpotqa_log import Counts, HotPotQALog, LoggedStep, Row, read_log
 
 PLACEHOLDER = "[The log holds no reflection on this trial.]"
 """The reply to a reflection prompt whose reflection was not logged."""

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from langgraph_reflexion.lab.experiments.provenance import described, model_name
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.replication.paper import Paper, PaperRun, published
+from tests.replication.paper import Paper, PaperRun, published
 
 _ENVIRONMENTS = {"programming": "Programming", "alfworld": "ALFWorld", "hotpotqa": "HotPotQA", "webshop": "WebShop"}
 

@@ -1,6 +1,0 @@
-"""The original repository's logs: what they say, and runs of the graph over it."""
-
-from langgraph_reflexion.replication.paper import compare as compare_with_papers
-from langgraph_reflexion.replication.paper_tables import published_table
-
-__all__ = ["compare_with_papers", "published_table"]
