@@ -7,6 +7,7 @@ found again by their history (`envs.pool`).
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired
 
+from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.envs.base import Action, Task
@@ -127,6 +128,19 @@ class EpisodeState(TypedDict):
     """The episode as JSON, for environments that cannot replay their actions."""
 
 
+class Attempt(TypedDict):
+    """A trial of a wrapped agent."""
+
+    messages: list[AnyMessage]
+    """The messages that it added to the conversation."""
+    ended: str
+    """`terminated` by itself, `truncated` by a limit of its own; empty if it was stopped."""
+    result: Any
+    """Its result."""
+    state: dict[str, Any]
+    """The state in which it ended, without its messages."""
+
+
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
     """Merge steps by number, so that a trajectory edited in Studio and written back whole repeats no step."""
     return list({step["number"]: step for step in [*steps, *write]}.values())
@@ -172,6 +186,8 @@ class ReflexionState(TypedDict, total=False):
     """Wall time in the task's nodes."""
     prompt_budget: int | None
     """The characters that fit into the current trial's prompts; None while none was too long."""
+    attempt: NotRequired[Attempt | None]
+    """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     replies: NotRequired[dict[str, dict[str, Any]]]

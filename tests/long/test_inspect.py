@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import experiments
+from langgraph_reflexion.lab import experiments
 from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.rows import brief

@@ -24,7 +24,6 @@ from langgraph_reflexion.agents.middleware_state import MiddlewareState, Private
 from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import AgentState as TaskState
-from langgraph_reflexion.agents.state import Attempt
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -44,7 +43,7 @@ from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.state import Strategy, Update, with_trials
+from langgraph_reflexion.state import Attempt, Strategy, Update, with_trials
 from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName
 from langgraph_reflexion.support.sync import run_blocking
 

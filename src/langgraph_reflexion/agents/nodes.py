@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
-from langgraph_reflexion.agents.state import AgentState, Attempt, BestAttempt, copied
+from langgraph_reflexion.agents.state import AgentState, BestAttempt, copied
 from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
@@ -21,7 +21,7 @@ from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Update
+from langgraph_reflexion.state import Attempt, ReflexionState, Update
 from langgraph_reflexion.support.sync import to_thread
 from langgraph_reflexion.support.text import one_line, sanitize
 
@@ -52,7 +52,7 @@ class CollectTrajectory:
     """observe: the agent's messages become the trajectory."""
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        attempt = cast(Attempt, cast(AgentState, state)["attempt"])
+        attempt = cast(Attempt, state["attempt"])
         ended = {"terminated": attempt["ended"] == "terminated", "truncated": attempt["ended"] == "truncated"}
         said = attempt["messages"] or [AIMessage(as_text(attempt["result"]))]
         return {"trajectory": Overwrite(steps_of(said)), "episode": {**state["episode"], **ended}}

@@ -19,7 +19,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command, StateSnapshot
 
-from langgraph_reflexion.agents.state import AgentState, Attempt, copied
+from langgraph_reflexion.agents.state import AgentState, copied
 from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
@@ -35,7 +35,7 @@ from langgraph_reflexion.models.replies import storable
 from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Update
+from langgraph_reflexion.state import Attempt, Update
 from langgraph_reflexion.support.choices import Feedback
 from langgraph_reflexion.support.sync import drive, run_blocking
 from langgraph_reflexion.support.text import one_line

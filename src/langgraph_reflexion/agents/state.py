@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, Protocol, Required, get_args, get_origin, get_type_hints
 
-from langchain_core.messages import AnyMessage
 from langgraph.channels.base import BaseChannel
 from pydantic import BaseModel
 from typing_extensions import TypedDict
@@ -23,19 +22,6 @@ class WithKeys(Protocol):
         """The keys of its state, besides its messages, that a caller may give."""
 
 
-class Attempt(TypedDict):
-    """A trial of a wrapped agent."""
-
-    messages: list[AnyMessage]
-    """The messages that it added to the conversation."""
-    ended: str
-    """`terminated` by itself, `truncated` by a limit of its own; empty if it was stopped."""
-    result: Any
-    """Its result."""
-    state: dict[str, Any]
-    """The state in which it ended, without its messages."""
-
-
 class BestAttempt(TypedDict):
     """What the best trial so far left."""
 
@@ -53,8 +39,6 @@ class AgentState(ReflexionState, total=False):
     The input is `{"task": "Write a haiku."}`, or `{"messages": [...]}`, whose last human message is the task.
     """
 
-    attempt: Attempt | None
-    """The current trial."""
     start: dict[str, Any]
     """The agent's own state as the caller gave it, with which every trial begins."""
     best_attempt: BestAttempt | None

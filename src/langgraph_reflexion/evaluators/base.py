@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 
@@ -76,7 +76,8 @@ STOPPED = {
 
 def result_in(state: ReflexionState) -> Any:
     """Return a wrapped agent's result of the current trial, or None."""
-    return (cast(dict[str, Any], state).get("attempt") or {}).get("result")
+    attempt = state.get("attempt")
+    return attempt["result"] if attempt else None
 
 
 def as_text(result: Any) -> str:

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -23,7 +23,7 @@ from langgraph_reflexion.evaluators.base import (
     reference_of,
     result_in,
 )
-from langgraph_reflexion.state import ReflexionState
+from langgraph_reflexion.state import Attempt, ReflexionState
 from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.programs import expect_program
 from langgraph_reflexion.support.sync import to_thread
@@ -93,17 +93,17 @@ def _subject(parameter: inspect.Parameter) -> str:
 
 
 def _subjects(state: ReflexionState) -> dict[str, Any]:
-    attempt: dict[str, Any] = cast(dict[str, Any], state).get("attempt") or {}
-    messages = attempt.get("messages") or []
+    subjects: dict[str, Any] = {"task": state["task"]["instruction"], "trajectory": state["trajectory"]}
     reference = reference_of(state["task"])
-    return {
-        "task": state["task"]["instruction"],
-        "result": attempt.get("result"),
-        "messages": [HumanMessage(state["task"]["instruction"]), *messages],
-        "state": {**attempt.get("state", {}), "messages": messages},
-        "trajectory": state["trajectory"],
-        **({} if reference is None else {"reference": reference}),
-    }
+    if reference is not None:
+        subjects["reference"] = reference
+    attempt = state.get("attempt")
+    if attempt is None:
+        attempt = Attempt(messages=[], ended="", result=None, state={})
+    subjects["result"] = attempt["result"]
+    subjects["messages"] = [HumanMessage(state["task"]["instruction"]), *attempt["messages"]]
+    subjects["state"] = {**attempt["state"], "messages": attempt["messages"]}
+    return subjects
 
 
 @checked

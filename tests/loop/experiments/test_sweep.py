@@ -7,8 +7,8 @@ import time
 import pytest
 from rich.console import Console
 
-from langgraph_reflexion import experiments
 from langgraph_reflexion.envs.base import Review
+from langgraph_reflexion.lab import experiments
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.progress import LiveProgress
 from langgraph_reflexion.lab.experiments.provenance import new_info
