@@ -87,7 +87,7 @@ def create_reflexion(
         options: How models are called: retries, cache, prices, seed.
         budgets: What a trial, a task and the run may spend; a task that has spent it can be resumed (`resume_point`).
         approval: Where the run pauses for a person.
-        state_schema: A subclass of `ReflexionState` (for an agent, of `AgentState`) with more fields.
+        state_schema: A subclass of `ReflexionState` (for an agent, of `WrappedAgentState`) with more fields.
 
     Returns:
         The uncompiled graph: checkpointer, store and name are the caller's. Its input is `{"task": task}` or

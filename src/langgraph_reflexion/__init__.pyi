@@ -3,7 +3,7 @@ from langgraph_reflexion.adapters.mcp import mcp_tools as mcp_tools
 from langgraph_reflexion.adapters.tau2 import Tau2Environment as Tau2Environment
 from langgraph_reflexion.adapters.tools import ToolEnvironment as ToolEnvironment
 from langgraph_reflexion.agents.middleware import ReflexionMiddleware as ReflexionMiddleware
-from langgraph_reflexion.agents.state import AgentState as AgentState
+from langgraph_reflexion.agents.state import WrappedAgentState as WrappedAgentState
 from langgraph_reflexion.agents.world import World as World
 from langgraph_reflexion.agents.wrapped import WrappedAgent as WrappedAgent
 from langgraph_reflexion.envs import load_environment as load_environment

@@ -26,7 +26,7 @@ GROUPS = [
     Group("graph", "The graph", "create_reflexion connect Strategy Approval resume_point"),
     Group("graph", "Profiles", "Profile PROFILES"),
     Group("agents", "Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
-    Group("state", "State", "ReflexionState AgentState Step Evaluation Reflection"),
+    Group("state", "State", "ReflexionState WrappedAgentState Step Evaluation Reflection"),
     Group("state", "Runtime context", "ReflexionContext", f"{TOP}.loop.context"),
     Group(
         "environments",

@@ -2,7 +2,7 @@
 
 from langgraph_reflexion.agents.nodes import agent_nodes
 from langgraph_reflexion.agents.own import AGENTS_MODEL, AgentTasks, load_tasks
-from langgraph_reflexion.agents.state import AgentState, own_keys, schemas_for
+from langgraph_reflexion.agents.state import WrappedAgentState, own_keys, schemas_for
 from langgraph_reflexion.agents.world import AgentEnvironment, World
 from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 
@@ -10,10 +10,10 @@ __all__ = [
     "AGENTS_MODEL",
     "NO_MODEL",
     "AgentEnvironment",
-    "AgentState",
     "AgentTasks",
     "World",
     "WrappedAgent",
+    "WrappedAgentState",
     "agent_nodes",
     "load_tasks",
     "own_keys",

@@ -23,7 +23,7 @@ from langgraph.types import Command, Overwrite
 from langgraph_reflexion.agents.middleware_state import MiddlewareState, PrivateState, ReflexionAgentState
 from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.runner import lessons_for
-from langgraph_reflexion.agents.state import AgentState as TaskState
+from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -154,7 +154,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
-        given = cast(TaskState, {**self._own.of(state), "messages": state["messages"]})
+        given = cast(WrappedAgentState, {**self._own.of(state), "messages": state["messages"]})
         own = MiddlewareState(
             given=state["messages"],
             trials=given,
@@ -240,7 +240,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             update["jump_to"] = "end"
         return update | {"reflexion": {**own, "trials": trials, "over": False, "clock": time.time()}}
 
-    def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> TaskState:
+    def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> WrappedAgentState:
         """Return the state of the graph's nodes in the middle of a trial, with its messages so far."""
         trials, counter = own["trials"], UsageCallback(self._prices)
         usage = counter.account(done)
@@ -248,7 +248,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             raise ConfigurationError(f"a budget of money needs prices of {', '.join(sorted(counter.unpriced))}")
         seconds = trials["seconds"] + time.time() - own["clock"]
         seen = {**trials, "trajectory": steps_of(done), "usage": {"act": usage} if done else {}, "seconds": seconds}
-        return cast(TaskState, seen)
+        return cast(WrappedAgentState, seen)
 
     def _with_lessons(self, request: Request) -> Request:
         if self._finds_model:
@@ -262,8 +262,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
 
 async def _apply_node(
-    name: str, node: Callable[[Any, RunnableConfig], Awaitable[Update]], state: TaskState, config: RunnableConfig
-) -> TaskState:
+    name: str,
+    node: Callable[[Any, RunnableConfig], Awaitable[Update]],
+    state: WrappedAgentState,
+    config: RunnableConfig,
+) -> WrappedAgentState:
     """Return the state after a node of the graph, which runs outside the graph."""
     after: dict[str, Any] = {**state}
     update = await node(state, config)
@@ -274,7 +277,7 @@ async def _apply_node(
         else:
             after[key] = with_trials(state["trials"], value) if key == "trials" else value
     after.pop("messages", None)
-    return cast(TaskState, after)
+    return cast(WrappedAgentState, after)
 
 
 def _conversation(messages: Sequence[BaseMessage]) -> Update:
@@ -287,7 +290,7 @@ def _abandon(own: MiddlewareState, private: PrivateState, state: ReflexionAgentS
     last = trials["trial"] if own["over"] else trials["trial"] - 1
     if last == 0:
         return None
-    trials = trials | TaskState(trial=last, status="failed")
+    trials = trials | WrappedAgentState(trial=last, status="failed")
     return _finish({**own, "trials": trials}, private, state, is_last=False) | {
         "reflexion": {**own, "trials": trials}
     }

@@ -9,8 +9,7 @@ from langchain.agents.middleware.types import AgentState, PrivateStateAttr
 from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 
-from langgraph_reflexion.agents.state import AgentState as TaskState
-from langgraph_reflexion.agents.state import copied, has_reducer
+from langgraph_reflexion.agents.state import WrappedAgentState, copied, has_reducer
 
 FRAME = ("messages", "jump_to", "structured_response", "reflexion")
 """The keys that every agent of `create_agent` has, and the middleware's own."""
@@ -21,7 +20,7 @@ class MiddlewareState(TypedDict):
 
     given: list[AnyMessage]
     """The conversation up to the task, with which every trial begins."""
-    trials: TaskState
+    trials: WrappedAgentState
     """The state of the graph's nodes: trial, memory, evaluation."""
     best: list[AnyMessage]
     """The messages of the best trial so far."""

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
-from langgraph_reflexion.agents.state import AgentState, BestAttempt, copied
+from langgraph_reflexion.agents.state import BestAttempt, WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
@@ -69,7 +69,7 @@ class EvaluateAgent(Evaluate):
     own_keys: Mapping[str, bool] = field(default_factory=dict)
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        before = cast(AgentState, state)
+        before = cast(WrappedAgentState, state)
         attempt, saved = before.get("attempt"), None
         environment = cast(AgentEnvironment, self.pool.environment)
         if attempt and environment.world and not state["fault"]:

@@ -19,7 +19,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command, StateSnapshot
 
-from langgraph_reflexion.agents.state import AgentState, copied
+from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
@@ -73,7 +73,7 @@ class RunAgent:
     budgets: Budgets
     prices: Mapping[str, Price]
 
-    async def __call__(self, state: AgentState, config: RunnableConfig, wait: Waiting) -> Update:
+    async def __call__(self, state: WrappedAgentState, config: RunnableConfig, wait: Waiting) -> Update:
         try:
             world = await wait(self._enter(state))
             trial = AgentTrial(self, state, config, world)
@@ -93,7 +93,7 @@ class RunAgent:
         update: Update = await wait(self._leave(trial, world, error))
         return update
 
-    async def _enter(self, state: AgentState, *, fresh: bool = False) -> AgentEpisode:
+    async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
         snapshot = None if fresh else state["episode"]["snapshot"]
         return cast(AgentEpisode, await self.pool.borrow(state["task"], [], snapshot))
 
@@ -118,7 +118,7 @@ class RunAgent:
 class AgentTrial:
     """A running call of the agent, in the world of its trial."""
 
-    def __init__(self, act: RunAgent, state: AgentState, config: RunnableConfig, world: AgentEpisode) -> None:
+    def __init__(self, act: RunAgent, state: WrappedAgentState, config: RunnableConfig, world: AgentEpisode) -> None:
         self.act, self.state = act, state
         self.runnable = runnable = world.agent or act.agent.runnable
         lessons = lessons_for(state, act.prompts, act.feedback, fresh=act.agent.environment.fresh)
@@ -182,7 +182,7 @@ class AgentTrial:
             "usage": with_usage(self.state, "act", self.counter.account(messages)),
             "seconds": self.state["seconds"] + time.perf_counter() - self.began,
         }
-        used_up = self.act.budgets.used_up(cast(AgentState, seen), self.config)
+        used_up = self.act.budgets.used_up(cast(WrappedAgentState, seen), self.config)
         if not (used_up or (steps and self.act.heuristic(steps))):
             return False
         # An agent that has just answered is usually done; otherwise it is stopped after its next step.
@@ -254,7 +254,7 @@ def _has_begun(saved: StateSnapshot) -> bool:
     return begun or (saved.metadata or {}).get("step", 0) > 0
 
 
-def lessons_for(state: AgentState, prompts: Prompts, feedback: Feedback, *, fresh: bool) -> str:
+def lessons_for(state: WrappedAgentState, prompts: Prompts, feedback: Feedback, *, fresh: bool) -> str:
     """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
 
     Args:
@@ -284,16 +284,16 @@ class AgentNode(RunnableLambda[Any, Any]):
     deps: list[Runnable[Any, Any]] = []
 
     def __init__(self, act: RunAgent) -> None:
-        async def called(state: AgentState, config: RunnableConfig, wait: Waiting) -> Update:
+        async def called(state: WrappedAgentState, config: RunnableConfig, wait: Waiting) -> Update:
             began = time.perf_counter()
             config = await wait(with_trial("act", state, config))
             with ambient(config):
                 return timed(await act(state, config, wait), state, began)
 
-        def blocking(state: AgentState, config: RunnableConfig) -> Update:
+        def blocking(state: WrappedAgentState, config: RunnableConfig) -> Update:
             return drive(called(state, config, blocked))
 
-        async def awaited(state: AgentState, config: RunnableConfig) -> Update:
+        async def awaited(state: WrappedAgentState, config: RunnableConfig) -> Update:
             return await called(state, config, awaiting)
 
         super().__init__(blocking, afunc=awaited, name="act")

@@ -33,7 +33,7 @@ class BestAttempt(TypedDict):
     """The id of the message that is its result."""
 
 
-class AgentState(ReflexionState, total=False):
+class WrappedAgentState(ReflexionState, total=False):
     """The state of a graph whose actor is a whole agent.
 
     The input is `{"task": "Write a haiku."}`, or `{"messages": [...]}`, whose last human message is the task.
@@ -57,7 +57,7 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     Raises:
         ConfigurationError: `given` lacks fields of the base, which depends on whether an agent is the actor.
     """
-    base = AgentState if agent else ReflexionState
+    base = WrappedAgentState if agent else ReflexionState
     schema: Any = base if given is None else given
     fields = get_type_hints(schema, include_extras=True)
     if base.__annotations__.keys() - fields.keys():
@@ -77,7 +77,7 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     }
 
 
-def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = AgentState) -> dict[str, bool]:
+def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = WrappedAgentState) -> dict[str, bool]:
     """Return the keys of a graph's state that are the agent's own, and whether each has a reducer."""
     hints = get_type_hints(schema, include_extras=True)
     return {key: has_reducer(hint) for key, hint in hints.items() if key not in base.__annotations__}

@@ -28,7 +28,7 @@ REFERENCES = ("reference_outputs", "outputs")
 BATCH = 1000
 """Number of rows of a dataset that are read at once."""
 
-Row = tuple[str, Mapping[str, Any]]
+PlacedRow = tuple[str, Mapping[str, Any]]
 """A row, after where it is."""
 
 
@@ -36,7 +36,7 @@ class TaskSource(NamedTuple):
     """A file, or a dataset."""
 
     splits: tuple[str, ...]
-    rows: Callable[[str], Iterable[Row]]
+    rows: Callable[[str], Iterable[PlacedRow]]
     """Read the rows of a split."""
 
 
@@ -73,7 +73,7 @@ def open_tasks(name: str, subset: str | None = None) -> TaskSource:
     return TaskSource(tuple(found), lambda split: _dataset_rows(name, found[split]))
 
 
-def read_tasks(rows: Iterable[Row], task_field: str | None = None, answer_field: str | None = None) -> TaskRows:
+def read_tasks(rows: Iterable[PlacedRow], task_field: str | None = None, answer_field: str | None = None) -> TaskRows:
     """Read the tasks of rows.
 
     A row's id is its column `id`, or its number from 1. A task that is not text becomes JSON.
@@ -174,13 +174,13 @@ def _parse(text: str) -> Any:
     return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 19 else digits)
 
 
-def _json_rows(file: Path) -> Iterator[Row]:
+def _json_rows(file: Path) -> Iterator[PlacedRow]:
     if file.suffix.lower() == ".json" and not read_text(file).lstrip().startswith("["):
         raise ConfigurationError(f"{file} is not a JSON array of objects")
     yield from read_rows(file, _parse)
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path) -> Iterator[PlacedRow]:
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     header: list[str] = []
     begins = 1
@@ -219,7 +219,7 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
     return found if isinstance(found, dict) else {str(found.split or path.stem): found}
 
 
-def _dataset_rows(name: str, dataset: Any) -> Iterator[Row]:
+def _dataset_rows(name: str, dataset: Any) -> Iterator[PlacedRow]:
     number = 0
     # Arrow's own values: images and sounds are not decoded.
     for batch in dataset.with_format("arrow").iter(BATCH):

@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable
 from langgraph.pregel import Pregel
 
 from langgraph_reflexion.agents.forms import InputForm, as_runnable, check_call, input_form
-from langgraph_reflexion.agents.state import AgentState
+from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World, task_name
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, checked
@@ -131,7 +131,7 @@ class WrappedAgent:
             )
         return InputForm("state") if self.make_input else input_form(agent)
 
-    def messages(self, state: AgentState, lessons: str) -> list[AnyMessage]:
+    def messages(self, state: WrappedAgentState, lessons: str) -> list[AnyMessage]:
         """Return the agent's conversation: earlier messages, the lessons, the task."""
         said = state.get("messages", [])
         humans = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]

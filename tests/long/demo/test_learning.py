@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion.lab import demo as package
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.envs.hotpotqa.world.country import words
 from langgraph_reflexion.envs.webshop.catalogue import vocabulary
+from langgraph_reflexion.lab import demo as package
 from langgraph_reflexion.lab.demo import DemoChatModel
 from tests.support.demo import confused, curve_of, forgetful, play_all
 

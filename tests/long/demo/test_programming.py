@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import ModelOptions, create_reflexion, load_environment
-from langgraph_reflexion.lab import demo as package
 from langgraph_reflexion.envs.programming.environment import Programming
+from langgraph_reflexion.lab import demo as package
 from langgraph_reflexion.lab.demo import DemoChatModel
 from tests.support.demo import forgetful
 

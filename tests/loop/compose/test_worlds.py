@@ -15,7 +15,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 import langgraph_reflexion as lr
-from langgraph_reflexion.agents import AgentState
+from langgraph_reflexion.agents import WrappedAgentState
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, call
 
@@ -263,7 +263,7 @@ class Facts(MessagesState, total=False):
     facts: Annotated[list[str], operator.add]
 
 
-class FactsAround(AgentState, total=False):
+class FactsAround(WrappedAgentState, total=False):
     facts: Annotated[list[str], operator.add]
 
 

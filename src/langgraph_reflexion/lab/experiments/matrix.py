@@ -30,7 +30,7 @@ from langgraph_reflexion.models.load import DEMO, ModelUnavailable
 from langgraph_reflexion.models.usage import Price, price_of
 from langgraph_reflexion.support.sync import finished
 
-Status = Literal["finished", "faults", "stopped", "refused"]
+RunStatus = Literal["finished", "faults", "stopped", "refused"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The outcome of a run."""
 
     name: str
     folder: Path
-    status: Status
+    status: RunStatus
     """`finished`; `faults` if tasks ended by faults, by errors or on their own budget; `stopped` by an error;
     `refused` if it was not begun."""
     why: str = ""
@@ -73,7 +73,7 @@ class ExperimentObserver(Observer):
     def on_run(self, name: str) -> None:
         """A run begins."""
 
-    def on_outcome(self, outcome: Outcome) -> None:
+    def on_outcome(self, outcome: RunOutcome) -> None:
         """A run has ended, or was not begun."""
 
 
@@ -122,21 +122,21 @@ def _check(spec: RunSpec, folder: Path, environments: dict[str, Environment]) ->
 
 async def run_experiment(
     runs: Sequence[PlannedRun], observer: ExperimentObserver, given: Mapping[str, Any]
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     """Run or resume the runs of an experiment one after the other. One that stops does not stop the others."""
     outcomes = []
     for each in runs:
         began = perf_counter()
         status, why, tasks = await _run(each, observer, given)
         seconds = perf_counter() - began
-        outcomes.append(Outcome(each.spec.name, each.folder, status, " ".join(why.split()), tasks, seconds))
+        outcomes.append(RunOutcome(each.spec.name, each.folder, status, " ".join(why.split()), tasks, seconds))
         observer.on_outcome(outcomes[-1])
     return outcomes
 
 
 async def _run(
     each: PlannedRun, observer: ExperimentObserver, given: Mapping[str, Any]
-) -> tuple[Status, str, dict[str, int]]:
+) -> tuple[RunStatus, str, dict[str, int]]:
     if each.refusal:
         return "refused", each.refusal, {}
     observer.on_run(each.spec.name)

@@ -46,7 +46,7 @@ class Column(NamedTuple):
     run: Run
 
 
-class Outcome(NamedTuple):
+class TaskCell(NamedTuple):
     """The outcome of a task in a run, as a cell of the table of tasks; `rank` sorts, `kind` is a class in the CSS."""
 
     sign: str
@@ -207,19 +207,19 @@ def _packed(view: TrialView, prompts: Prompts, texts: dict[str, int]) -> dict[st
     return trial
 
 
-def _outcome(rows: Sequence[TrialRow] | None) -> Outcome:
+def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
     if rows is None:
-        return Outcome("", "not a task of this run", 10_003, "absent", 0)
+        return TaskCell("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
-        return Outcome("–", "not tried", 10_002, "none", 0)  # noqa: RUF001
+        return TaskCell("–", "not tried", 10_002, "none", 0)  # noqa: RUF001
     spent, answer, space = sum(map(tokens, rows)), final_answer(rows), "\N{NO-BREAK SPACE}"
     if answer["success"]:
         trial = answer["trial"]
-        return Outcome(f"✓{space}{trial}", f"solved in trial {trial}", trial, "solved", spent)
+        return TaskCell(f"✓{space}{trial}", f"solved in trial {trial}", trial, "solved", spent)
     if rows[-1]["fault"]:
-        return Outcome(f"!{space}fault", "ended by a fault", 10_001, "fault", spent)
+        return TaskCell(f"!{space}fault", "ended by a fault", 10_001, "fault", spent)
     why = printable(failure(answer) or answer["stop_reason"])
-    return Outcome(f"✗{space}{why}", f"not solved: {why}", 10_000, "failed", spent)
+    return TaskCell(f"✗{space}{why}", f"not solved: {why}", 10_000, "failed", spent)
 
 
 def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from langgraph_reflexion.lab.experiments.matrix import ExperimentObserver, Outcome
+from langgraph_reflexion.lab.experiments.matrix import ExperimentObserver, RunOutcome
 from langgraph_reflexion.lab.experiments.metrics import tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runner import in_words
@@ -160,7 +160,7 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
     def on_run(self, name: str) -> None:
         self._progress.update(self._all, state=printable(name))
 
-    def on_outcome(self, outcome: Outcome) -> None:
+    def on_outcome(self, outcome: RunOutcome) -> None:
         self._ended += 1
         for task in self._progress.task_ids:
             if task != self._all:

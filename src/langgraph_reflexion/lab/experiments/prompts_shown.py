@@ -23,7 +23,7 @@ from langgraph_reflexion.actors.reply import call_text
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.agents import AgentTasks
 from langgraph_reflexion.agents.runner import lessons_for
-from langgraph_reflexion.agents.state import AgentState
+from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
@@ -153,7 +153,7 @@ class RunPrompts:
         state = self._state(row, [each for each in row["steps"] if each["number"] < number])
         environment = self._environment
         if isinstance(environment, AgentTasks):
-            agent, own = environment.agent, cast(AgentState, state)
+            agent, own = environment.agent, cast(WrappedAgentState, state)
             lessons = lessons_for(own, self.prompts, self.rules.feedback, fresh=agent.environment.fresh)
             return [*agent.messages(own, lessons)]
         if row["task_id"] not in self._tasks:

@@ -24,7 +24,7 @@ from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.lab.experiments.rows import Finished, brief
 from langgraph_reflexion.lab.experiments.task_run import Graph, TaskError, TaskRun
 from langgraph_reflexion.lab.inspect.chat_model import InspectChatModel, LimitReached
-from langgraph_reflexion.lab.inspect.scorer import Row, SampleStore, answer_of
+from langgraph_reflexion.lab.inspect.scorer import AnsweredRow, SampleStore, answer_of
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.state import Step, Strategy
@@ -224,6 +224,6 @@ class _Reflexion:
         return Task(id=task_name(asked[-1].text), instruction=asked[-1].text)
 
 
-def _row(finished: Finished, run: ConversationRun) -> Row:
+def _row(finished: Finished, run: ConversationRun) -> AnsweredRow:
     last = [step["action"]["text"] for step in finished.row["steps"] if step["action"]][-1:]
     return {**brief(finished.row), "answer": run.result or "".join(last)}

@@ -11,7 +11,7 @@ from pydantic import Field
 from langgraph_reflexion.lab.experiments.metrics import final_answer
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 
-Row = dict[str, Any]
+AnsweredRow = dict[str, Any]
 """A finished trial: a row of a run's record (`experiments.rows.TrialRow`), with the trial's `answer`."""
 
 
@@ -30,9 +30,9 @@ class SampleStore(StoreModel):
     """The finished trials, in order."""
 
 
-def answer_of(rows: Sequence[Row]) -> Row | None:
+def answer_of(rows: Sequence[AnsweredRow]) -> AnsweredRow | None:
     """Return the trial whose answer the loop returns; None before the first trial."""
-    return cast(Row, final_answer(cast(Sequence[TrialRow], rows))) if rows else None
+    return cast(AnsweredRow, final_answer(cast(Sequence[TrialRow], rows))) if rows else None
 
 
 @scorer(metrics=[accuracy(), stderr()])

@@ -19,7 +19,7 @@ from random import Random
 
 from langgraph_reflexion.lab.demo.alfworld.world import (
     NAME,
-    World,
+    Household,
     class_of,
     places_in,
     read_rooms,
@@ -54,7 +54,7 @@ _KINDS = (
 )
 
 
-Step = tuple[str, str, dict[str, str]]
+Move = tuple[str, str, dict[str, str]]
 """A thought, and the action with its arguments."""
 
 
@@ -98,7 +98,7 @@ def read_goal(prompt: Prompt) -> Goal:
     return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
 
 
-def _step(prompt: Prompt, goal: Goal, rng: Random) -> Step:
+def _step(prompt: Prompt, goal: Goal, rng: Random) -> Move:
     world = read_world(prompt)
     notes = read_notes(prompt.reflections, goal)
     recalled = read_rooms(prompt.recalled, world.places)
@@ -120,14 +120,14 @@ def _step(prompt: Prompt, goal: Goal, rng: Random) -> Step:
     return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
 
 
-def _reach(world: World, place: str, thought: str) -> Step | None:
+def _reach(world: Household, place: str, thought: str) -> Move | None:
     """Return the step that is needed before things at a place can be used; None if there is none."""
     if world.at != place:
         return thought, "go_to", {"receptacle": place}
     return (f"{place} is closed. I open it.", "open", {"receptacle": place}) if place in world.closed else None
 
 
-def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None:
+def _reachable(world: Household, goal: Goal, notes: Notes) -> tuple[str, str] | None:
     """Return a thing of the right class that was seen, or that notes mention and no observation refutes."""
     for thing, place in world.where(goal.thing):
         return thing, place
@@ -137,7 +137,7 @@ def _reachable(world: World, goal: Goal, notes: Notes) -> tuple[str, str] | None
     return None
 
 
-def _bring(world: World, goal: Goal, recalled: Mapping[str, set[str]]) -> Step:
+def _bring(world: Household, goal: Goal, recalled: Mapping[str, set[str]]) -> Move:
     held = world.held
     if goal.kind == "look":
         lamps = world.where(goal.target)
@@ -161,8 +161,8 @@ def _bring(world: World, goal: Goal, recalled: Mapping[str, set[str]]) -> Step:
 
 
 def _search(
-    world: World, goal: Goal, notes: Notes, rng: Random | None, wanted: str, recalled: Mapping[str, set[str]]
-) -> Step:
+    world: Household, goal: Goal, notes: Notes, rng: Random | None, wanted: str, recalled: Mapping[str, set[str]]
+) -> Move:
     """Look at a place not yet seen: one that a note names, or else the next one by habit.
 
     Places where notes report other things come last.

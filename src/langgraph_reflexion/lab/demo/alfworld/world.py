@@ -13,7 +13,7 @@ _FACTS = re.compile(r"In the room with (?P<room>[^.:]*) I saw: (?P<facts>[^.]*)(
 
 
 @dataclass
-class World:
+class Household:
     """The household according to the transcript; `held` is what the model believes it holds."""
 
     places: list[str]
@@ -36,15 +36,15 @@ class World:
         ]
 
 
-def read_world(prompt: Prompt) -> World:
+def read_world(prompt: Prompt) -> Household:
     """Read the transcript: observations, and the claims of its own thoughts."""
-    world = World(places_in(prompt.opening))
+    world = Household(places_in(prompt.opening))
     for turn in prompt.turns:
         _read_turn(world, turn)
     return world
 
 
-def _read_turn(world: World, turn: Turn) -> None:
+def _read_turn(world: Household, turn: Turn) -> None:
     seen = turn.observation
     if seen == "Nothing happens.":
         if turn.action.startswith(("go to ", "go_to ")) and turn.action[6:] in world.places:
@@ -78,7 +78,7 @@ def _read_turn(world: World, turn: Turn) -> None:
         world.contents[where or open_place] = re.findall(NAME, things)
 
 
-def seen_at_first(world: World) -> dict[str, list[str]]:
+def seen_at_first(world: Household) -> dict[str, list[str]]:
     """Return the classes of things seen at each place before anything was moved."""
     seen = {
         place: [class_of(thing) for thing in things if thing not in world.put_down]
