@@ -17,13 +17,13 @@ TAU2 = .venv-tau2
 help:  ## Show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
 
-$(VENV)/demo: pyproject.toml
+$(VENV)/demo: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --editable '.[webshop]'
 	@touch $@
 
 # fast-downward-textworld is compiled on installation, and its build calls `python`: hence the PATH.
-$(VENV)/dev: pyproject.toml
+$(VENV)/dev: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --upgrade 'pip>=25.1'
 	$(RUN) pip install --quiet --editable '.[$(EXTRAS)]' --group dev
@@ -35,7 +35,7 @@ demo: $(VENV)/demo  ## Compare two strategies on generated household tasks; need
 	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy reflexion --out runs/demo-reflexion
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion
 
-$(VENV)/bench: pyproject.toml
+$(VENV)/bench: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --editable '.[bench,webshop]'
 	@touch $@ $(VENV)/demo
@@ -84,7 +84,7 @@ test-bare: $(VENV)/dev  ## Run the tests that may start programs as on a machine
 test-long: $(VENV)/dev  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
 	$(RUN) pytest --numprocesses $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m long
 
-$(OLDEST)/dev: pyproject.toml tests/oldest.txt
+$(OLDEST)/dev: pyproject.toml setup.py tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/pip install --quiet --upgrade 'pip>=25.1'
 	$(OLDEST)/bin/pip install --quiet --editable . --group test --constraint tests/oldest.txt
@@ -94,7 +94,7 @@ test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versio
 	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses auto --dist loadfile -m "" \
 		tests/loop/test_*.py tests/unit/actors tests/unit/models tests/unit/test_oldest.py
 
-$(TAU2)/dev: pyproject.toml
+$(TAU2)/dev: pyproject.toml setup.py
 	$(PYTHON) -m venv $(TAU2)
 	$(TAU2)/bin/pip install --quiet --upgrade 'pip>=25.1'
 	$(TAU2)/bin/pip install --quiet --editable '.[tau2]' --group test

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import griffe
 
+from tests.docs.pages import DOCS
+
 TOP = "langgraph_reflexion"
 
 
@@ -84,7 +86,7 @@ def in_full(page: str) -> str:
 
 @cache
 def package() -> griffe.Object | griffe.Alias:
-    loader = griffe.GriffeLoader()
+    loader = griffe.GriffeLoader(extensions=griffe.load_extensions(DOCS / "top_folders.py"))
     loaded = loader.load(TOP)
     loader.resolve_aliases()
     return loaded

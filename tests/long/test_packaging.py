@@ -14,7 +14,7 @@ from tests.support.processes import langgraph_dev
 from tests.support.tools import need
 
 ROOT = Path(__file__).parents[2]
-LINKS = ("envs", "graph", "nodes", "prompts")
+FOLDERS = ("envs", "graph", "nodes", "prompts")
 
 
 def run(*command, cwd, **environment):
@@ -39,25 +39,93 @@ def wheel(tmp_path_factory):
     return next(folder.glob("*.whl"))
 
 
-def shipped():
+@pytest.fixture(scope="module")
+def repository():
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a clone: git lists the files")
+    return ROOT
+
+
+def shipped(repository):
     """Every file that belongs in the wheel, by its path there."""
-    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
-    tracked = [name for name in listed if (ROOT / name).is_file()]
-    folders = tuple(f"{link}/" for link in LINKS)
-    linked = {f"langgraph_reflexion/{name}" for name in tracked if name.startswith(folders)}
-    return linked | {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=repository).split("\0")
+    # In a clone without links, the links are text files.
+    links = {f"src/langgraph_reflexion/{folder}" for folder in FOLDERS}
+    tracked = [name for name in listed if (repository / name).is_file() and name not in links]
+    top = tuple(f"{folder}/" for folder in FOLDERS)
+    mapped = {f"langgraph_reflexion/{name}" for name in tracked if name.startswith(top)}
+    return mapped | {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
 
 
-def test_wheel_contains_every_file_and_no_other_top_level_name(wheel):
-    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+def contents(wheel):
+    """The names of the files in a wheel, in order; a name that is there twice is listed twice."""
+    return sorted(name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name)
+
+
+def test_wheel_contains_every_file_and_no_other_top_level_name(wheel, repository):
+    names = contents(wheel)
     assert {name.split("/")[0] for name in names} == {"langgraph_reflexion"}
-    assert names == shipped()
+    assert names == sorted(shipped(repository))
+
+
+def clone(repository, folder):
+    run("git", "clone", "--quiet", repository, folder, cwd=repository)
+
+
+def clone_without_links(repository, folder):
+    """As git for Windows does."""
+    run("git", "-c", "core.symlinks=false", "clone", "--quiet", repository, folder, cwd=repository)
+
+
+def unpack_archive(repository, folder):
+    """As from a web page's "Download ZIP": Python's zipfile, too, unpacks a link as a text file with its target."""
+    folder.mkdir()
+    run("git", "archive", "--format=zip", f"--output={folder}.zip", "HEAD", cwd=repository)
+    zipfile.ZipFile(f"{folder}.zip").extractall(folder)
+
+
+def wheel_of(source, folder):
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=source)
+    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
-def python(wheel, tmp_path_factory):
-    """The interpreter of a virtual environment with the wheel."""
-    folder = tmp_path_factory.mktemp("venv")
+def committed(repository, tmp_path_factory):
+    """The contents of the wheel from a clone with links."""
+    folder = tmp_path_factory.mktemp("committed")
+    clone(repository, folder / "source")
+    assert (folder / "source" / "src" / "langgraph_reflexion" / "graph").is_symlink()
+    return contents(wheel_of(folder / "source", folder))
+
+
+@pytest.mark.parametrize("get", [clone_without_links, unpack_archive])
+def test_wheel_is_the_same_from_a_tree_without_links(repository, committed, get, tmp_path):
+    source = tmp_path / "source"
+    get(repository, source)
+    assert not (source / "src" / "langgraph_reflexion" / "graph").is_symlink()
+    assert contents(wheel_of(source, tmp_path)) == committed
+
+
+def test_editable_installation_works_without_links_and_finds_new_modules(repository, tmp_path):
+    source = tmp_path / "source"
+    unpack_archive(repository, source)
+    # What `pip install --editable` does, without downloading setuptools.
+    building = "import build, sys; build.ProjectBuilder(sys.argv[1]).build('editable', sys.argv[2])"
+    run(sys.executable, "-c", building, source, tmp_path, cwd=tmp_path)
+    python = virtual_environment(tmp_path / "venv", next(tmp_path.glob("*.whl")))
+    (source / "nodes" / "added.py").write_text("HERE = __file__\n", encoding="utf-8")
+    program = "import langgraph_reflexion as r; r.create_reflexion; from langgraph_reflexion.nodes.added import HERE"
+    found = run(python, "-c", f"{program}; print(HERE)", cwd=tmp_path)
+    assert Path(found.strip()) == source / "nodes" / "added.py"
+    # Prompts and tasks are files beside the modules.
+    arguments = ("run", "programming", "--limit", "1", "--max-trials", "1", "--out", "mine", "--json")
+    ran = run(python, "-W", "ignore", "-m", "langgraph_reflexion", *arguments, cwd=tmp_path)
+    assert json.loads(ran)["tasks"] == 1
+
+
+def virtual_environment(folder, wheel):
+    """Create a virtual environment, install a wheel without its dependencies, and return the interpreter."""
+    folder.mkdir(exist_ok=True)
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder)
     python = folder / "bin" / "python"
     install = ("pip", "--python", python, "install", "--quiet", "--disable-pip-version-check", "--no-deps", wheel)
@@ -65,6 +133,12 @@ def python(wheel, tmp_path_factory):
     # The dependencies are this environment's; an editable installation is not found through such a path.
     (packages_of(python) / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return python
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """The interpreter of a virtual environment with the wheel."""
+    return virtual_environment(tmp_path_factory.mktemp("venv"), wheel)
 
 
 def packages_of(python):
