@@ -78,7 +78,7 @@ class Environment(ABC):
     variants: tuple[str, ...] = ()
     """The names of its variants; see `variant`."""
     profile_defaults: ClassVar[Mapping[str, Any]] = {}
-    """Default values of `Profile` fields in this environment, for every profile that does not set them."""
+    """Values of `Profile` fields in this environment, where a profile does not give them."""
     profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Values of `Profile` fields in this environment, by profile ("upstream") or profile and actor ("upstream/cot").
     A heuristic is given by its fields."""

@@ -19,7 +19,7 @@ from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
-from langgraph_reflexion.loop.profiles import Profile, load_profile
+from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -148,7 +148,7 @@ def create_reflexion(
     return connect(graph, loop, rules)
 
 
-def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Profile, metadata: Mapping[str, Any] = {}) -> _Graph:
+def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Mapping[str, Any] = {}) -> _Graph:
     """Return a graph with the six nodes and the edges of the loop, to swap a node or change its input and output.
 
     Args:
@@ -183,7 +183,7 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     """
 
     loop: Mapping[str, Any]
-    rules: Profile
+    rules: Rules
     pool: EpisodePool
     clients: Sequence[Client] = ()
     pauses: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from langgraph.graph import END
 
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.state import ReflexionState, Strategy
 
 
@@ -18,7 +18,7 @@ def after_heuristic_check(state: ReflexionState) -> str:
     return "evaluate" if state["stop_reason"] else "act"
 
 
-def after_evaluate(rules: Profile) -> Callable[[ReflexionState], str]:
+def after_evaluate(rules: Rules) -> Callable[[ReflexionState], str]:
     """End the task, reflect on the trial, or begin the next one at once."""
     ends = {"running", "failed"} if rules.reflects_at_end else {"running"}
     reflects = Strategy(rules.strategy).reflects

@@ -13,7 +13,7 @@ from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data
@@ -29,7 +29,7 @@ class Evaluate:
     evaluator: Evaluator
     pool: EpisodePool
     budgets: Budgets
-    rules: Profile
+    rules: Rules
     memory: AgentMemory
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:

@@ -6,7 +6,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, opening_of, with_lessons
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
@@ -27,7 +27,7 @@ class Reflect:
     client: Client
     prompts: Prompts
     memory: AgentMemory
-    rules: Profile
+    rules: Rules
     seed: int
 
     def prompt(self, state: ReflexionState) -> Prompt:

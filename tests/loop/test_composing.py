@@ -16,7 +16,7 @@ from langgraph.prebuilt import ToolRuntime
 from typing_extensions import TypedDict
 
 from langgraph_reflexion import ConfigurationError, Heuristic, ReflexionState, connect, create_reflexion
-from langgraph_reflexion.loop.profiles import PROFILES
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.support.checkpoints import LatestSaver, open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, counting_badly, timeless
@@ -79,7 +79,10 @@ def made(**options):
     return create_reflexion(ScriptedChatModel(replies=counting_badly), Counter(), **options)
 
 
-def connected(nodes, rules=PROFILES["paper"], graph=None):
+RULES = Rules("mine")
+
+
+def connected(nodes, rules=RULES, graph=None):
     graph = graph or StateGraph(ReflexionState)
     connect(graph, nodes, rules)
     return graph.compile()

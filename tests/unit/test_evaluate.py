@@ -1,10 +1,9 @@
-from dataclasses import replace
-
 import pytest
 
-from langgraph_reflexion import PROFILES, Budget, Budgets, Score, StepResult
+from langgraph_reflexion import Budget, Budgets, Score, StepResult
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.client import Client
@@ -43,7 +42,7 @@ class Scored(Evaluator):
 
 def node(score=0.0, environment=None, **budgets):
     environment, limits, prompts = environment or Counter(), Budgets(**budgets), load_prompts()
-    rules = replace(PROFILES["paper"], max_trials=3)
+    rules = Rules("mine", max_trials=3)
     client = Client(ScriptedChatModel(replies=[]))
     memory = make_memory(Memory(), environment, client, prompts, rules, limits, ModelOptions(), False)
     return Evaluate(Scored(score), EpisodePool(environment), limits, rules, memory)

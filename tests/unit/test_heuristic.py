@@ -2,11 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from langgraph_reflexion import PROFILES, Budget, Budgets, ConfigurationError, Heuristic
-from langgraph_reflexion.envs.alfworld.environment import ALFWorld
-from langgraph_reflexion.envs.fever.environment import FEVER
-from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
-from langgraph_reflexion.loop.profiles import load_profile
+from langgraph_reflexion import PROFILES, Budget, Budgets, Heuristic
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 
 CYCLES, ACTIONS = "hallucination", "inefficient planning"
@@ -124,14 +120,3 @@ def test_upstream_compares_actions_alone_and_counts_thoughts():
     many = [step for each in different(24) for step in (thought(each["observation"]), each)]
     assert h(many) is None
     assert h([*many, did("the 49th")]) == ACTIONS
-
-
-def test_the_profiles_settings():
-    paper, preprint, upstream = (PROFILES[name] for name in ("paper", "preprint", "upstream"))
-    assert (paper.memory_size, paper.max_trials, paper.until_no_improvement) == (3, 12, False)
-    assert (upstream.memory_size, upstream.max_trials, preprint.until_no_improvement) == (3, 10, True)
-    assert [paper.resolve(HotPotQA).max_trials, paper.resolve(ALFWorld).max_trials] == [3, 12]
-    assert [each.resolve(HotPotQA).examples for each in (paper, preprint, upstream)] == [2, 6, 6]
-    assert {each.resolve(FEVER).examples for each in (paper, preprint, upstream)} == {3}, "as in ReAct"
-    with pytest.raises(ConfigurationError, match="paper, preprint, upstream"):
-        load_profile("papr")

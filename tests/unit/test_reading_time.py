@@ -15,7 +15,7 @@ from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.episode import block_in, program_in
 from langgraph_reflexion.evaluators.judges import verdict_in
-from langgraph_reflexion.loop.profiles import PROFILES
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.replies import LONGEST_CALL, bounded, storable, to_json
 from langgraph_reflexion.prompts import load_prompts
@@ -57,7 +57,7 @@ def reader(name):
         environment = load_environment(named)
         environment = environment.variant(actor) if actor in environment.variants else environment
         kind, client = ToolActor if actor == "tools" else TextActor, Client(ScriptedChatModel(replies=[]))
-        return partial(_decide, kind(client, environment, load_prompts(environment.prompts_from), PROFILES["paper"]))
+        return partial(_decide, kind(client, environment, load_prompts(environment.prompts_from), Rules("mine")))
     if name == "whole program":
         problem = next(iter(load_environment("programming").problems.values()))
         return lambda text: assemble(problem, text[:LONGEST_CALL])

@@ -3,7 +3,7 @@ from langgraph.graph import END
 
 from langgraph_reflexion import Strategy
 from langgraph_reflexion.graph import routing
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.state import with_steps, with_trials
 
 
@@ -36,7 +36,7 @@ def test_trials_are_merged_by_number_and_the_latest_counts():
 @pytest.mark.parametrize("at_end", [False, True])
 def test_strategies(strategy, reflects, shows, at_end):
     assert (Strategy(strategy).reflects, Strategy(strategy).shows_last_attempt) == (reflects, shows)
-    route = routing.after_evaluate(Profile("mine", strategy=strategy, reflects_at_end=at_end))
+    route = routing.after_evaluate(Rules("mine", strategy=strategy, reflects_at_end=at_end))
     assert route({"status": "running"}) == ("reflect" if reflects else "reset")
     assert route({"status": "failed"}) == ("reflect" if reflects and at_end else END)
     assert {route({"status": status}) for status in ("solved", "budget", "fault")} == {END}

@@ -4,7 +4,7 @@ from langgraph_reflexion.actors.base import Actor, TextActor
 from langgraph_reflexion.actors.original_react import TwoCallActor
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.episodic import MapMemory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
@@ -14,7 +14,7 @@ ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}
 
 
 def make_actor(
-    client: Client, environment: Environment, prompts: Prompts, rules: Profile, memory_map: MapMemory | None = None
+    client: Client, environment: Environment, prompts: Prompts, rules: Rules, memory_map: MapMemory | None = None
 ) -> Actor:
     """Return the actor that a profile names; variants of an environment act in text."""
     kind = ACTORS.get(rules.actor, TextActor)

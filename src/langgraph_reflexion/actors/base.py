@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.envs.base import Action, Environment, Task
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_lessons
 from langgraph_reflexion.memory.episodic import MapMemory, status_line
 from langgraph_reflexion.models.calls import CallId, Reply
@@ -41,7 +41,7 @@ class Actor(ABC):
     client: Client
     environment: Environment
     prompts: Prompts
-    rules: Profile
+    rules: Rules
     memory_map: MapMemory | None = None
 
     in_text: ClassVar[bool] = True

@@ -16,7 +16,7 @@ from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Ta
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.judges import JUDGES
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.load import DEMO, load_model
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.objects import load_object, names_object
@@ -86,7 +86,7 @@ class AgentTasks(AgentEnvironment):
         """Return the verdict as the truth: nothing else is known of an agent's trial."""
         return Review(success=trial["verdict"])
 
-    def settled(self, rules: Profile, given: Mapping[str, Any]) -> dict[str, Any]:
+    def settled(self, rules: Rules, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that the agent and its tasks decide.
 
         Args:

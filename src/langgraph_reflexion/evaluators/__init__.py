@@ -10,7 +10,7 @@ from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator,
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
 from langgraph_reflexion.evaluators.judges import JUDGES, LLMEvaluator, OpenevalsJudge, SelfConsistencyEvaluator
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.support.objects import load_object, names_object
@@ -53,7 +53,7 @@ def make_evaluator(
     actor: Actor | None,
     environment: Environment,
     prompts: Prompts,
-    rules: Profile,
+    rules: Rules,
     seed: int,
 ) -> Evaluator:
     """Return the evaluator of this name or function; an `Evaluator` is returned unchanged.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.envs.base import Environment
     from langgraph_reflexion.graph.reflexion import ReflexionGraph
     from langgraph_reflexion.loop.budgets import Budget, Budgets
-    from langgraph_reflexion.loop.profiles import Profile
+    from langgraph_reflexion.loop.profiles import Rules
     from langgraph_reflexion.memory.lessons import Lessons
     from langgraph_reflexion.nodes.approval import Approval
     from langgraph_reflexion.prompts import Prompts
@@ -131,7 +131,7 @@ class ReflexionSettings(BaseModel):
         """
         return validated(cls, given, what)
 
-    def rules(self, environment: "Environment") -> "Profile":
+    def rules(self, environment: "Environment") -> "Rules":
         """Return the profile in this environment, with what is set here.
 
         Raises:

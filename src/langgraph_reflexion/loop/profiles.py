@@ -1,10 +1,11 @@
 """Profiles: named sets of the settings on which the papers and the original code differ.
 
-A profile changes numbers, rules and layouts, never wording. Every report names the one that it ran under.
+A profile changes numbers, rules and layouts, never wording. Every report names the one that it ran under. In an
+environment it becomes `Rules`, in which every value is decided.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
@@ -15,40 +16,110 @@ from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.choices import Feedback, StrategyName
 
+Layout = Literal["turns", "text", "original", "original-numbered"]
+
 
 @checked
 @dataclass(frozen=True)
 class Profile:
     """A named set of numbers and rules. `dataclasses.replace` makes a variant.
 
+    What is not given, or None, is the environment's to say; where it says nothing, the value of `Rules` holds, which
+    is in brackets below.
+
     Attributes:
         name: The name that reports print.
-        actor: How the actor acts: `react`, `tools`, or one of the environment's variants.
-        strategy: What a retry sees.
-        evaluator: What scores a trial.
-        feedback: How much of the evaluation is shown to the actor and the self-reflection.
-        threshold: The score from which on a trial is a success.
-        heuristic: The rule that stops a trial (h).
-        memory_size: Ω, the number of reflections kept.
-        memory_beside_attempt: Ω where the last attempt is shown as well; `memory_size` unless given.
-        max_trials: The number of trials per task.
-        examples: The number of few-shot trajectories that the actor sees.
+        actor: How the actor acts: `react`, `tools`, or one of the environment's variants (`react`).
+        strategy: What a retry sees (`reflexion`).
+        evaluator: What scores a trial (`environment`).
+        feedback: How much of the evaluation is shown to the actor and the self-reflection (`binary`).
+        threshold: The score from which on a trial is a success (1).
+        heuristic: The rule that stops a trial (h) (that of the paper).
+        memory_size: Ω, the number of reflections kept (3).
+        memory_beside_attempt: Ω where the last attempt is shown as well (`memory_size`).
+        max_trials: The number of trials per task (12).
+        examples: The number of few-shot trajectories that the actor sees (2).
         first_examples: The number that it sees while there is nothing from earlier trials to show, so in the first
-            trial and under `retry`; `examples` unless given.
-        until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new.
+            trial and under `retry` (`examples`).
+        until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new (no).
         layout: How prompts are laid out: the few-shot examples as chat turns (`turns`), or within the instruction
             (`text`), as for models that complete a text, and as always beside tool calls; or thought and action asked
             one after the other as in the original HotPotQA code (`original`, `original-numbered`), for actors that
-            write text.
+            write text (`turns`).
         truncation: The number of tokens of a finished trial that a prompt shows before its longest observations are
-            left out; None for all.
-        self_tests: The number of self-written tests that are kept.
+            left out (all).
+        self_tests: The number of self-written tests that are kept (6).
         temperatures: The temperatures at which the actor is asked again, one after the other, while its reply has
-            fewer than five characters.
-        shows_reflections: Whether the actor sees the reflections.
-        reflects_on_memory: Whether the self-reflection sees the earlier reflections.
+            fewer than five characters (none).
+        shows_reflections: Whether the actor sees the reflections (yes).
+        reflects_on_memory: Whether the self-reflection sees the earlier reflections (yes).
         reflects_at_end: Whether the last trial of a failed task is reflected on, too, as in Algorithm 1: for trials
-            that are added later, and for lessons.
+            that are added later, and for lessons (no).
+    """
+
+    name: str
+    actor: str | None = None
+    strategy: StrategyName | None = None
+    evaluator: str | None = None
+    feedback: Feedback | None = None
+    threshold: float | None = None
+    heuristic: Heuristic | None = None
+    memory_size: PositiveInt | None = None
+    memory_beside_attempt: PositiveInt | None = None
+    max_trials: PositiveInt | None = None
+    examples: NonNegativeInt | None = None
+    first_examples: NonNegativeInt | None = None
+    until_no_improvement: bool | None = None
+    layout: Layout | None = None
+    truncation: PositiveInt | None = None
+    self_tests: PositiveInt | None = None
+    temperatures: tuple[NonNegativeFloat, ...] | None = None
+    shows_reflections: bool | None = None
+    reflects_on_memory: bool | None = None
+    reflects_at_end: bool | None = None
+
+    def resolve(
+        self,
+        environment: type[Environment] | Environment,
+        *,
+        actor: str | None = None,
+        strategy: Strategy | StrategyName | None = None,
+        **given: Any,
+    ) -> "Rules":
+        """Return the values that hold in an environment. An argument that is None keeps the profile's own value.
+
+        Args:
+            environment: The environment, whose `profile_defaults` and `profile_overrides` are applied.
+            actor: Replaces the field, before the overrides of the actor apply.
+            strategy: Replaces the field, before `memory_beside_attempt` applies.
+            **given: Replace other fields.
+
+        Raises:
+            ConfigurationError: a value is wrong.
+        """
+        overrides = environment.profile_overrides
+        rules = Rules(self.name)
+        rules = rules.with_values(environment.profile_defaults)
+        rules = rules.with_values(_given(vars(self)))
+        rules = rules.with_values(overrides.get(self.name, {}))
+        if actor is not None:
+            rules = replace(rules, actor=actor)
+        rules = rules.with_values(overrides.get(f"{self.name}/{rules.actor}", {}))
+        if strategy is not None:
+            chosen = str(one_of("strategy", strategy, Strategy))
+            rules = replace(rules, strategy=cast(StrategyName, chosen))
+        if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
+            rules = replace(rules, memory_size=rules.memory_beside_attempt)
+        return rules.with_values(_given(given))
+
+
+@checked
+@dataclass(frozen=True)
+class Rules:
+    """A profile in an environment: every value is decided. `Profile` describes the fields.
+
+    None means: as many as `memory_size` (`memory_beside_attempt`) or `examples` (`first_examples`), or no limit
+    (`truncation`).
     """
 
     name: str
@@ -64,7 +135,7 @@ class Profile:
     examples: NonNegativeInt = 2
     first_examples: NonNegativeInt | None = None
     until_no_improvement: bool = False
-    layout: Literal["turns", "text", "original", "original-numbered"] = "turns"
+    layout: Layout = "turns"
     truncation: PositiveInt | None = None
     self_tests: PositiveInt = 6
     temperatures: tuple[NonNegativeFloat, ...] = ()
@@ -72,44 +143,22 @@ class Profile:
     reflects_on_memory: bool = True
     reflects_at_end: bool = False
 
-    def resolve(
-        self,
-        environment: type[Environment] | Environment,
-        *,
-        actor: str | None = None,
-        strategy: Strategy | StrategyName | None = None,
-        **given: Any,
-    ) -> "Profile":
-        """Return the values that hold in an environment. An argument that is None keeps the profile's own value.
-
-        Args:
-            environment: The environment, whose `profile_defaults` and `profile_overrides` are applied.
-            actor: Replaces the field, before the overrides of the actor apply.
-            strategy: Replaces the field, before `memory_beside_attempt` applies.
-            **given: Replace other fields.
+    def with_values(self, values: Mapping[str, Any]) -> "Rules":
+        """Return the rules with other values. Environments give a heuristic by its fields.
 
         Raises:
             ConfigurationError: a value is wrong.
         """
-        unset = {name for name, default in _DEFAULTS.items() if getattr(self, name) == default}
-        defaults = {name: value for name, value in environment.profile_defaults.items() if name in unset}
-        rules = self._replaced(defaults, environment.profile_overrides.get(self.name, {}))
-        actor = rules.actor if actor is None else actor
-        rules = rules._replaced({"actor": actor}, environment.profile_overrides.get(f"{self.name}/{actor}", {}))
-        if strategy is not None:
-            rules = replace(rules, strategy=cast(StrategyName, str(one_of("strategy", strategy, Strategy))))
-        if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
-            rules = replace(rules, memory_size=rules.memory_beside_attempt)
-        return replace(rules, **{name: value for name, value in given.items() if value is not None})
-
-    def _replaced(self, *values: Mapping[str, Any]) -> "Profile":
-        fields = {name: value for each in values for name, value in each.items()}
-        if "heuristic" in fields:
-            fields["heuristic"] = Heuristic(**fields["heuristic"])
-        return replace(self, **fields)
+        changes = dict(values)
+        heuristic = changes.get("heuristic")
+        if isinstance(heuristic, Mapping):
+            changes["heuristic"] = Heuristic(**heuristic)
+        return replace(self, **changes)
 
 
-_DEFAULTS = {each.name: each.default for each in fields(Profile)}
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
 
 PROFILES = {
     profile.name: profile

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.episodic import EpisodicMemory, MapMemory, Memory
 from langgraph_reflexion.memory.lessons import LessonMemory
 from langgraph_reflexion.models.client import Client
@@ -29,7 +29,7 @@ def make_memory(
     environment: Environment,
     client: Client,
     prompts: Prompts,
-    rules: Profile,
+    rules: Rules,
     budgets: Budgets,
     options: ModelOptions,
     approves: bool,

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -13,7 +12,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
-from langgraph_reflexion.loop.profiles import PROFILES
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -21,7 +20,7 @@ from tests.support.toys import Counter
 
 REPLIES = int(os.environ.get("FUZZ_REPLIES", "200"))
 ENVIRONMENTS = {"counter": Counter, "alfworld": ALFWorld}
-RULES = replace(PROFILES["paper"], examples=0)
+RULES = Rules("mine", examples=0)
 QUICK = settings(
     max_examples=max(1, REPLIES // 4), deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )

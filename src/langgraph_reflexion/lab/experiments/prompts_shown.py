@@ -35,7 +35,7 @@ from langgraph_reflexion.lab.experiments.provenance import settings_of
 from langgraph_reflexion.lab.experiments.record import PROMPTS, Run, read_run
 from langgraph_reflexion.lab.experiments.rows import Key, TrialRow, key_of
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.profiles import Profile
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory import AgentMemory, Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -95,7 +95,7 @@ class RunPrompts:
         folder = run.folder / PROMPTS
         if "rules" not in run.info or not folder.is_dir():
             raise ConfigurationError(f"{run.folder} was recorded without its prompts")
-        self.rules = TypeAdapter(Profile).validate_json(json.dumps(run.info["rules"]))
+        self.rules = TypeAdapter(Rules).validate_json(json.dumps(run.info["rules"]))
         self.prompts = Prompts(folder)
         self._rows: dict[Key, TrialRow] = {}
         self._made: Environment | None = None
