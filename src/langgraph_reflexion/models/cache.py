@@ -17,6 +17,10 @@ from langgraph.cache.sqlite import SqliteCache
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.support.serializer import StrictSerializer
+
+REMOVE = "someone else wrote it; remove the file, or give another one"
+"""What to do about a file with something else than replies in it."""
 
 _IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
 
@@ -33,13 +37,17 @@ class ReplyCache:
     """A model's replies in a LangGraph cache, or in a SQLite file, which several runs may share.
 
     The key of a reply is its `CallId`, the model and the prompt: a retry of a task is a new sample with a cache, too.
+    A file is read strictly: whoever can write to it can choose the model's replies, and can run nothing.
 
     Raises:
         ConfigurationError: the file cannot be created, or is not a database.
     """
 
     def __init__(self, cache: BaseCache[Any] | Path | str, model: BaseChatModel) -> None:
-        self._cache = cache if isinstance(cache, BaseCache) else _open(Path(cache))
+        if isinstance(cache, BaseCache):
+            self._cache, self._name = cache, f"the cached replies in {type(cache).__name__}"
+        else:
+            self._cache, self._name = _open(Path(cache)), _name_of(Path(cache))
         made = cast(dict[str, Any], dumpd(model))
         # LangChain writes no settings of a user's class.
         settings = made.get("kwargs", {"name": getattr(model, "model_name", getattr(model, "model", ""))})
@@ -51,12 +59,24 @@ class ReplyCache:
         return ("langgraph-reflexion", "answers"), hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
     async def find(self, key: FullKey, config: RunnableConfig) -> CachedReply | None:
-        """Return the reply with this key, or None."""
-        found = (await self._cache.aget([key])).get(key)
-        if not found:
+        """Return the reply with this key, or None.
+
+        Raises:
+            ConfigurationError: what is stored is no reply.
+        """
+        stored = await self._cache.aget([key])
+        if key not in stored:
             return None
-        again = found["step"] is not None and found["step"] == _step(config)
-        return CachedReply(cast(AIMessage, messages_from_dict([found])[0]), found["paid"] if again else None)
+        found: Any = stored[key]
+        try:
+            [reply] = messages_from_dict([found])
+            step, paid = found["step"], found["paid"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(f"{self._name} hold a value that is no reply: {REMOVE}") from error
+        if not isinstance(reply, AIMessage):
+            raise ConfigurationError(f"{self._name} hold a message that is no reply: {REMOVE}")
+        again = step is not None and step == _step(config)
+        return CachedReply(reply, paid if again else None)
 
     async def keep(self, key: FullKey, reply: AIMessage, paid: Usage, config: RunnableConfig) -> None:
         """Store a reply, what it has cost, and the step that has paid for it; on a full disk only a note is left."""
@@ -71,9 +91,13 @@ def _step(config: RunnableConfig) -> Any:
     return config.get("metadata", {}).get("langgraph_checkpoint_ns")
 
 
+def _name_of(path: Path) -> str:
+    return f"the cached replies in {path}"
+
+
 def _open(path: Path) -> BaseCache[Any]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return SqliteCache(path=str(path))
+        return SqliteCache(path=str(path), serde=StrictSerializer(_name_of(path), REMOVE))
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(f"cannot cache model replies in {path}: {error}") from error

@@ -20,7 +20,9 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion.errors import ConfigurationError, one_of, the_extra
+from langgraph_reflexion.models.secrets import public_database
 from langgraph_reflexion.support.choices import Checkpoints as Checkpoints
+from langgraph_reflexion.support.serializer import StrictSerializer
 
 WAIT_SECONDS = 60.0
 """Seconds that a process waits for others that write to the same SQLite file."""
@@ -28,12 +30,23 @@ WAIT_SECONDS = 60.0
 POSTGRES_CONNECTIONS = 4
 """Maximum number of Postgres connections per process."""
 
+ALLOW = (
+    "allow a type of your own with the saver's with_allowlist, or set LANGGRAPH_STRICT_MSGPACK=true, by which "
+    "LangGraph allows the types that a graph's state names"
+)
+"""What to do about a type that a checkpoint may not hold."""
+
 
 @asynccontextmanager
 async def open_checkpointer(
     kind: Checkpoints, where: Path | str | None = None
 ) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """Open a checkpointer.
+
+    Values are read strictly, as someone who can write to the file or the database could otherwise run code:
+    LangGraph's and LangChain's own types are allowed, such as messages. Types of your own are allowed by LangGraph's
+    `saver.with_allowlist([("package.module", "MyType")])`, which returns a saver; or, for all types that the state of
+    a graph names, by its environment variable `LANGGRAPH_STRICT_MSGPACK=true`, set before the process starts.
 
     Args:
         kind: `latest` keeps a thread's last checkpoint, which is enough to resume; `history` keeps every step.
@@ -55,9 +68,14 @@ async def open_checkpointer(
             yield saver
     else:
         async with HistorySaver.from_conn_string(str(where)) as history:
+            history.serde = _serializer(str(where))
             await history.conn.execute("PRAGMA synchronous=NORMAL")
             await history.setup()
             yield history
+
+
+def _serializer(where: str) -> StrictSerializer:
+    return StrictSerializer(f"the checkpoints in {where}", ALLOW)
 
 
 class HistorySaver(AsyncSqliteSaver):
@@ -99,7 +117,7 @@ class LatestSaver(SqliteSaver):
         """Open or create a database."""
         with closing(sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)) as connection:
             connection.execute("PRAGMA synchronous=NORMAL")
-            yield cls(connection)
+            yield cls(connection, serde=_serializer(str(path)))
 
     def setup(self) -> None:
         """Create the tables, and have this connection delete what a new checkpoint replaces in the same commit."""
@@ -109,7 +127,9 @@ class LatestSaver(SqliteSaver):
         same = "thread_id = NEW.thread_id AND checkpoint_ns = NEW.checkpoint_ns"
         others = f"{same} AND checkpoint_id <> NEW.checkpoint_id"  # ids are times, and clocks may be set back
         deletes = "".join(f"DELETE FROM {table} WHERE {others}; " for table in ("checkpoints", "writes"))
-        self.conn.execute(f"CREATE TEMP TRIGGER latest AFTER INSERT ON main.checkpoints BEGIN {deletes}END")
+        # It is there already if a saver with more allowed types was made of this one.
+        begin = "CREATE TEMP TRIGGER IF NOT EXISTS latest AFTER INSERT ON main.checkpoints BEGIN"
+        self.conn.execute(f"{begin} {deletes}END")
 
     def put(
         self,
@@ -206,6 +226,8 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
         await pool.close()
         raise ConfigurationError("the Postgres server cannot be reached: check --database") from error
     async with pool:
-        saver = (LatestPostgresSaver if latest else HistoryPostgresSaver)(pool)
+        kind = LatestPostgresSaver if latest else HistoryPostgresSaver
+        # The address may hold a password.
+        saver = kind(pool, serde=_serializer(str(public_database(url))))
         await saver.setup()
         yield saver

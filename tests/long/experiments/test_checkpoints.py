@@ -15,6 +15,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
 from tests.support.game import Guess
 from tests.support.guessing import Guessing, Watch, rows
+from tests.support.poison import poisons
 from tests.support.postgres_server import postgres_server
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -139,3 +140,22 @@ def test_nuls_reach_no_database(kind, database, tmp_path):
         assert says in cause if says else not cause
     assert [row["success"] for row in rows(tmp_path)] == [False, True]
     assert "\\u0000" not in (tmp_path / "trials.jsonl").read_text()
+
+
+@pytest.mark.parametrize("table", ["checkpoint_blobs", "checkpoint_writes"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_of_somebody_else_in_the_database_runs_nothing(kind, table, database, tmp_path):
+    import psycopg
+
+    made = tmp_path / "made by a stored value"
+    settings = SETTINGS | {"checkpoints": kind, "database": database}
+    with pytest.raises(ModelFault):
+        drive_all(tmp_path / "run", Interrupted(4, RefusedError("no")), **settings)
+    with psycopg.connect(database) as connection:
+        poisoned = connection.execute(f"UPDATE {table} SET type = %s, blob = %s", poisons(made)["one argument"])
+        assert poisoned.rowcount > 0
+    with pytest.raises(ConfigurationError, match=r"the checkpoints in postgresql://.* hold .* os\.mkdir"):
+        drive_all(tmp_path / "run", think_first, **settings)
+    assert not made.exists()
+    with psycopg.connect(database) as connection:
+        connection.execute(f"DELETE FROM {table}")
