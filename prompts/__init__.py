@@ -104,6 +104,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
+        self._templates.filters |= {"quoted": quoted, "continued": continued}
         self._examples = _read(folders, "examples.toml", Example)
         self.reflections = tuple(_read(folders, "reflections.toml", ReflectionExample))
         for name in self._own:
@@ -172,6 +173,25 @@ class Prompts:
         """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""
         fitting = [example for example in self._examples if kind is None or example.kind in ("", kind)]
         return (fitting or self._examples)[:count]
+
+
+def quoted(text: str) -> str:
+    """Return a text as a quotation: every line begins with "|", so that none can be read as a part of the prompt.
+
+    In templates, it is the filter `quoted`. A page, a tool or a program may say "Action: ..." or "Status: SOLVED".
+    """
+    # Also at the other characters that end a line for some readers, such as U+2028.
+    return "\n".join(map(_quoted_line, text.splitlines()))
+
+
+def continued(text: str) -> str:
+    """Return a text that follows a label such as "Observation:": every line but the first is `quoted`."""
+    first, *rest = text.splitlines() or [""]
+    return "\n".join([first, *map(_quoted_line, rest)])
+
+
+def _quoted_line(line: str) -> str:
+    return f"| {line}".rstrip()
 
 
 def contains(text: str, words: str) -> bool:

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion.prompts import Prompts, ReflectionExample
+from langgraph_reflexion.prompts import Prompts, ReflectionExample, quoted
 
 _Example = TypeVar("_Example")
 _Reflection = TypeVar("_Reflection")
@@ -27,7 +27,7 @@ def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample]
             "failed_trial",
             observation=example.observation,
             steps=example.steps,
-            status=f"Status: FAILED\n{example.feedback}".strip(),
+            status=f"Status: FAILED\n{quoted(example.feedback)}".strip(),
             reflections=[],
             memory_map="",
         )

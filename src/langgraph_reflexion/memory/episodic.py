@@ -14,7 +14,7 @@ from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.prompts import Prompts, quoted
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
 from langgraph_reflexion.support.choices import Feedback, Keep
 
@@ -91,7 +91,10 @@ def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
     if evaluation is None or feedback == "binary":
         return line
     line += f", score {evaluation['score']:g}"
-    return f"{line}\n{evaluation['feedback']}" if feedback == "words" and evaluation["feedback"] else line
+    words = evaluation["feedback"]
+    if feedback != "words" or not words:
+        return line
+    return f"{line}\n{quoted(words)}"
 
 
 LONGEST = 2_000

@@ -34,6 +34,7 @@ VALUES = {
     "memory": {},
     "next_task": {"observation": "A room."},
     "opening": {"instruction": "Reach the tower.", "observation": "A wood."},
+    "quotes": {},
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections},
     "scratchpad": {"steps": steps(), "numbered": True},

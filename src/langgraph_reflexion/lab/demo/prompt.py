@@ -50,6 +50,8 @@ _NOTES = re.compile(
 )
 _NOTE = re.compile(r"^- Note \d+: (?P<quoted>\".*\")$", re.MULTILINE)
 _NEXT_TASK = "That task is done. Here is the next one:\n\n"
+_QUOTED = re.compile(r"^\| ?", re.MULTILINE)
+_CONTINUED = re.compile(r"\n\| ?")
 _MAP = re.compile(r"\n\n(?=What this world has shown you so far)")
 REFLECTION = re.compile(
     r"^- Trial (?P<trial>\d+): (?P<text>.*?)(?=\n- Trial \d+: |\n\n|\Z)", re.MULTILINE | re.DOTALL
@@ -132,8 +134,15 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
 
 def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> Prompt:
     trial = re.split(r"^The trial that has just (?:failed|succeeded):", text, flags=re.MULTILINE)[-1].strip()
-    turns, opening = _steps(_without_map(trial))
+    quoted_turns, quoted_opening = _steps(_without_map(trial))
+    opening = _QUOTED.sub("", quoted_opening)
+    turns = tuple(_without_quotes(turn) for turn in quoted_turns)
     return Prompt(role, system, opening, reflections, turns)
+
+
+def _without_quotes(turn: Turn) -> Turn:
+    # Each text goes on after its label, so that its first line is not quoted.
+    return Turn(*(_CONTINUED.sub("\n", text) for text in (turn.thought, turn.action, turn.observation)))
 
 
 def _steps(text: str) -> tuple[tuple[Turn, ...], str]:
