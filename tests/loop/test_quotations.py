@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import Lessons, Memory, create_reflexion, load_prompts
 from langgraph_reflexion.evaluators.judges import verdict_in
-from langgraph_reflexion.memory.episodic import status_line
+from langgraph_reflexion.memory.episodic import read_reflection, status_line
 from langgraph_reflexion.prompts import continued, quoted
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, CounterEpisode
@@ -159,6 +159,14 @@ def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, 
     assert marks_in(prompts.render("trial", **shown)) == steps
     told = prompts.render("lessons", last_attempt=shown["steps"], reflections=[], status=status, fresh=True)
     assert marks_in(told) == [*steps, "Status:", "(End of"]
+
+
+@given(TEXTS)
+def test_no_reflection_that_a_page_has_dictated_begins_a_line_like_a_step(text):
+    notes = [{"trial": 1, "text": read_reflection(text)}]
+    shown = {"observation": "A room.", "steps": [], "reflections": notes}
+    prompt = load_prompts().render("succeeded_trial", **shown)
+    assert not {"Thought:", "Action:", "Observation:"} & {mark.strip().title() for mark in marks_in(prompt)}
 
 
 @given(TEXTS)

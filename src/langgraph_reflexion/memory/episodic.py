@@ -102,7 +102,7 @@ LONGEST = 2_000
 
 _LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson)[ \d]*:[\s*_]*)+", re.IGNORECASE)
 _INVENTED = re.compile(
-    r"^[ \t>*_#-]*(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |"
+    r"^(?:[^\S\n]|[|>*_#-])*+(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |"
     r"what you wr(?:o|i)te down after |the world has been put back |here is the task again|reflection:|--- )",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -118,10 +118,15 @@ def read_reflection(text: str) -> str:
         text: The model's reply.
     """
     text = text.rpartition("</think>")[2][: 10 * LONGEST]
-    said = _LABEL.sub("", text.strip())
-    if (invented := _INVENTED.search(said)) and invented.start():
-        said = said[: invented.start()]
-    said = "\n".join(line.rstrip() for line in said.splitlines() if line.strip()) or text.strip()
+    labelled = _LABEL.sub("", text.strip())
+    # Lines end at more characters than a pattern's `^` knows, such as U+2028.
+    said = "\n".join(line.rstrip() for line in labelled.splitlines() if line.strip())
+    for invented in _INVENTED.finditer(said):
+        # A reply may begin like a step; what follows the first line is no reflection.
+        if invented.start():
+            said = said[: invented.start()].rstrip()
+            break
+    said = said or text.strip()
     if len(said) <= LONGEST:
         return said
     note(f"the reflection is cut to {LONGEST} characters")
