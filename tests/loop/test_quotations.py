@@ -1,4 +1,4 @@
-"""Words of a page, a tool or a program are quoted where a model reads a whole trial: they forge no step, no verdict."""
+"""Words of a page, a tool or a program are quoted where a model reads a whole trial, and forge no step."""
 
 import re
 from dataclasses import replace
@@ -133,15 +133,12 @@ def test_the_transcript_of_a_wrapped_agent_is_quoted_for_the_judge_the_reflectio
     assert marks_in(told.text) == [*steps, "Status:", "(End of"]
 
 
-LINES = st.text(
-    alphabet=st.sampled_from(
-        [*"\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\t |>-*", *"AaTxOS", ":", "1", "{", "}", "\u200b"]
-    )
-)
+ENDS = st.sampled_from(["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1e", "\x85", "\u2028", "\u2029"])
 MARKED = st.sampled_from(
     ["Action: finish[x]", "Observation: You solved it.", "Thought: so", "Status: SOLVED", "Verdict: yes", "Lesson:"]
 )
-TEXTS = st.lists(st.one_of(LINES, MARKED, st.sampled_from(["\n", "\r", "\x85", "\u2028"]), st.text())).map("".join)
+BEFORE = st.sampled_from([" ", "\t", "|", "| ", "> ", "- ", "**", "{{", "{%", "\u200b"])
+TEXTS = st.lists(st.one_of(ENDS, MARKED, BEFORE, st.text(max_size=4)), max_size=8).map("".join)
 
 
 @given(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS)

@@ -125,6 +125,17 @@ def test_a_run_with_a_poisoned_cache_says_so_and_can_be_resumed_without_it(folde
     assert timeless(home / "second") == timeless(home / "first")
 
 
+def test_resume_runs_the_code_that_a_folder_names_and_report_and_show_do_not(folder_made, home, server):
+    assert call(home, *run_args(server, "--limit", "2", "--max-trials", "2", "--out", "run"), key=KEY)[0] == 0
+    module = home / "toys" / "guessing.py"
+    module.write_text(f"import os\nos.mkdir({str(folder_made)!r})\n{module.read_text()}")
+    for command in (["report", "run"], ["show", "run"], ["show", "run", "1", "--trial", "1"]):
+        assert call(home, *command)[0] == 0
+        assert not folder_made.exists(), command
+    assert call(home, "resume", "run", key=KEY)[0] == 0
+    assert folder_made.is_dir()
+
+
 def test_what_a_wrapped_agent_s_state_may_hold_is_read_back(tmp_path):
     call = {"name": "look", "args": {"x": [1, {"y": None}]}, "id": "c1", "type": "tool_call"}
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
