@@ -20,8 +20,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from langgraph_reflexion.errors import ConfigurationError, one_of, the_extra
-from langgraph_reflexion.models.secrets import public_database
 from langgraph_reflexion.support.choices import Checkpoints as Checkpoints
+from langgraph_reflexion.support.secrets import public_database
 from langgraph_reflexion.support.serializer import StrictSerializer
 
 WAIT_SECONDS = 60.0
