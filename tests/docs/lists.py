@@ -64,6 +64,8 @@ def humaneval(home: Path) -> None:
         "test": "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(-3) == -6\n",
     }
     (home / "HumanEval.jsonl.gz").write_bytes(gzip.compress(f"{json.dumps(problem)}\n".encode()))
+    solution = {"task_id": "HumanEval/0", "completion": "    return n + n\n"}
+    (home / "samples.jsonl").write_text(f"{json.dumps(solution)}\n", encoding="utf-8")
 
 
 def clone(home: Path) -> None:
@@ -74,6 +76,7 @@ def clone(home: Path) -> None:
 SANDBOXED = {
     "docs/environments/programming.md",
     "docs/environments/workspace.md",
+    "docs/grading.md",
     "docs/howto/security.md",
     "docs/results.md",
     "docs/sandbox.md",
@@ -88,6 +91,7 @@ PACKAGES = {"docs/howto/own-environment.md": "gymnasium"}
 
 PREPARED: dict[str, Callable[[Path], None]] = {
     "docs/environments/programming.md": humaneval,
+    "docs/grading.md": humaneval,
     "docs/original.md": clone,
 }
 """Files that a page's reader already has."""

@@ -36,6 +36,7 @@ GROUPS = [
         "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment"
         " Tau2Environment",
     ),
+    Group("environments", "Grading", "grade_file Grades ProblemGrade", f"{TOP}.envs.programming.solutions"),
     Group("evaluators", "Heuristics and evaluators", "Heuristic Evaluator Score CommandEvaluator"),
     Group("evaluators", "Prompts", "load_prompts Prompts"),
     Group("models", "Models", "load_model ModelOptions Retries Price"),

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.envs.programming.environment import Programming
-from langgraph_reflexion.envs.programming.formats import load_problems
+from langgraph_reflexion.envs.programming.solutions import grade_file
+from langgraph_reflexion.support.files import read_rows
+from tests.support.programming.graded import write
 from tests.support.programming.spread import examples_of, needs_rust
+from tests.support.tools import need
 
 HUMANEVAL = Path(os.environ.get("PROGRAMMING_SAMPLE", "nowhere"), "HumanEval.jsonl.gz")
 
@@ -26,6 +29,23 @@ def test_own_problems(grader, language, every):
     assert failures(grader, both) == []
 
 
-@pytest.mark.skipif(not HUMANEVAL.exists(), reason="PROGRAMMING_SAMPLE names no folder with HumanEval.jsonl.gz")
-def test_humaneval(grader):
-    assert failures(grader, load_problems(HUMANEVAL)[::8]) == []
+@pytest.fixture
+def humaneval():
+    need("sandbox")
+    if not HUMANEVAL.exists():
+        pytest.skip("PROGRAMMING_SAMPLE names no folder with HumanEval.jsonl.gz")
+    return HUMANEVAL
+
+
+def test_humaneval(humaneval, tmp_path):
+    rows = [{"task_id": row["task_id"], "completion": row["canonical_solution"]} for _, row in read_rows(humaneval)]
+    grades = grade_file(humaneval, write(tmp_path / "samples.jsonl", rows), concurrency=2)
+    assert [each for each in grades.problems if each.c < each.n] == []
+    assert (grades.n, grades.pass_at()) == (164, 1.0)
+
+
+def test_broken_solutions_of_humaneval(humaneval, tmp_path):
+    rows = [{"task_id": row["task_id"], "completion": "    pass\n"} for _, row in read_rows(humaneval)][::8]
+    solutions = write(tmp_path / "samples.jsonl", rows)
+    grades = grade_file(humaneval, solutions, concurrency=2, ignore_incomplete=True)
+    assert (grades.n, grades.pass_at(), len(grades.missing)) == (21, 0.0, 143)

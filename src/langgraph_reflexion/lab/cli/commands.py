@@ -9,6 +9,7 @@ from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.experiment import experiment
+from langgraph_reflexion.lab.cli.grade import grade
 from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.lab.cli.options import OPEN, GroupedCommand
 from langgraph_reflexion.lab.cli.play import play
@@ -60,6 +61,7 @@ app.command(cls=GroupedCommand)(experiment)
 app.command()(report)
 app.command()(show)
 app.command(cls=GroupedCommand, context_settings=OPEN)(play)
+app.command()(grade)
 
 
 @app.callback(invoke_without_command=True)
