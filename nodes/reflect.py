@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, opening_of, with_lessons
+from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, opening_of, with_lessons
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import status_line
 from langgraph_reflexion.models.calls import CallId, as_data
@@ -62,4 +62,4 @@ class Reflect:
             update = {"notes": [*state["notes"], words]} if ended else {"status": "fault", "fault": words}
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
-        return update | {"trials": [{**state["trials"][-1], **paid}], **paid}
+        return update | {"trials": [{**state["trials"][-1], **for_record(paid)}], **paid}

@@ -17,7 +17,7 @@ from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Approval, ask_person
-from langgraph_reflexion.state import Reflection, ReflexionState, Strategy, Update
+from langgraph_reflexion.state import RECORD_PROMPTS, Reflection, ReflexionState, Strategy, Update
 
 
 @dataclass
@@ -38,6 +38,8 @@ class Reset:
         resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
         update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([]), "notes": [], "replies": {}}
         update |= {"usage": state["usage"] if resumed else {}, "last_attempt": [], "prompt_budget": None}
+        if config.get("configurable", {}).get(RECORD_PROMPTS) or "prompts" in state:
+            update["prompts"] = state.get("prompts", []) if resumed else []
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None}

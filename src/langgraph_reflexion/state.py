@@ -12,6 +12,7 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.models.messages import Conversation
+from langgraph_reflexion.models.sent import SentCall
 from langgraph_reflexion.models.usage import Usage
 
 Status = Literal["running", "solved", "failed", "budget", "fault"]
@@ -40,6 +41,10 @@ class Strategy(StrEnum):
         """Whether the actor sees its previous trajectory."""
         return self in (Strategy.LAST_ATTEMPT, Strategy.LAST_ATTEMPT_AND_REFLEXION)
 
+
+RECORD_PROMPTS = "record_prompts"
+"""The key of `configurable` in a graph's config under which a true value keeps a trial's prompts in the state. Runs
+record them so; elsewhere they would make every checkpoint several times as large."""
 
 Update = dict[str, Any]
 """The keys of the state that a node writes."""
@@ -192,5 +197,7 @@ class ReflexionState(TypedDict, total=False):
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     replies: NotRequired[dict[str, dict[str, Any]]]
     """The replies of the actor `tools` in the current trial, by step: they go back to the model as they came."""
+    prompts: NotRequired[list[SentCall]]
+    """What models were sent in the current trial, and their replies, if the config asks for it (`RECORD_PROMPTS`)."""
     lesson_key: NotRequired[str]
     """The name under which the task's own lessons are written."""

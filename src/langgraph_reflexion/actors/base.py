@@ -87,10 +87,6 @@ class Actor(ABC):
 
         return Prompt(render, [*state.get("last_attempt", []), *state["trajectory"]])
 
-    def shown_at(self, state: ReflexionState, step: Step) -> tuple[Prompt, str]:
-        """Return the prompt that a step answered, given the state before it, and the name of the call."""
-        return self.prompt(state), f"act {step['number'] - 1}"
-
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the prompt for the next step, `left_out` examples and reflections short; `cue` begins the reply."""
         task = state["task"]

@@ -15,9 +15,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action
-from langgraph_reflexion.loop.prompting import Prompt, drop_longest
+from langgraph_reflexion.loop.prompting import drop_longest
 from langgraph_reflexion.models.calls import CallId, Reply
-from langgraph_reflexion.state import Decision, ReflexionState, Step
+from langgraph_reflexion.state import Decision, ReflexionState
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
 _NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
@@ -47,10 +47,6 @@ class TwoCallActor(TextActor):
             # Prose after the cue was meant as an action.
             action = Action(name="", args={}, text=acting.text.strip().partition("\n")[0][:500])
         return Decision(thought=thought, action=action), acting
-
-    def shown_at(self, state: ReflexionState, step: Step) -> tuple[Prompt, str]:
-        """Return the prompt for the step's action, which continues the one for its thought."""
-        return self.prompt(state, self._cue(state, step["thought"])), f"act {step['number'] - 1} action"
 
     def _cue(self, state: ReflexionState, thought: str | None = None) -> str:
         number = f" {len(state['trajectory']) + 1}" if self.numbered else ""

@@ -1,5 +1,6 @@
 """Runs a wrapped agent: one call of it is one trial."""
 
+import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import aclosing, closing
@@ -8,7 +9,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from httpx import TransportError
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -30,15 +31,17 @@ from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.prompting import with_lessons, with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
 from langgraph_reflexion.memory.episodic import status_line
+from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
+from langgraph_reflexion.models.sent import with_calls
 from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
 from langgraph_reflexion.support.choices import Feedback
 from langgraph_reflexion.support.sync import drive, run_blocking
-from langgraph_reflexion.support.text import one_line
+from langgraph_reflexion.support.text import one_line, plain
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
@@ -124,6 +127,8 @@ class AgentTrial:
         lessons = lessons_for(state, act.prompts, act.feedback, fresh=act.agent.environment.fresh)
         self.given = act.agent.messages(state, lessons)
         self.input = act.agent.input(runnable, self.given, lessons, copied(state["start"] | world.state))
+        # Taken now, as an agent may change its input in place.
+        self.sent = _as_messages(self.input)
         self.counter = UsageCallback(act.prices)
         limit = (getattr(runnable, "config", None) or {}).get("recursion_limit", LONGEST_RUN)
         self.config = merge_configs(config, {"callbacks": [self.counter]}) | {"recursion_limit": limit}
@@ -210,6 +215,10 @@ class AgentTrial:
             raise error
         messages = [storable(each) for each in self.messages.values()]
         update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
+        if "prompts" in self.state:
+            task = self.state["task"]["id"]
+            call = ModelCall(CallId(0, task, self.state["trial"], "act"), self.sent)
+            update["prompts"] = with_calls(self.state["prompts"], [call], step=1)
         if self.act.budgets.limits_cost and self.counter.unpriced:
             missing = ", ".join(sorted(self.counter.unpriced))
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
@@ -242,6 +251,16 @@ class AgentTrial:
             noted = {message.id for message in self.given} - said
             update = {**update, "messages": [each for each in update["messages"] if each.id not in noted]}
         return replace(command, graph=Command.PARENT, update=update)
+
+
+def _as_messages(given: Any) -> list[BaseMessage]:
+    """Return an agent's input as messages for the record."""
+    said = given.get("messages") if isinstance(given, dict) else given
+    if isinstance(said, list) and all(isinstance(each, BaseMessage) for each in said):
+        return [*said]
+    if isinstance(given, dict) and len(given) == 1:
+        given = next(iter(given.values()))
+    return [HumanMessage(given if isinstance(given, str) else json.dumps(plain(given), ensure_ascii=False))]
 
 
 def _stopped_by(fault: str) -> Update:

@@ -174,4 +174,5 @@ class OpenevalsJudge(Evaluator):
             except (ConfigurationError, KeyError, OutputParserException, TypeError) as error:
                 raise ModelFault(f"the judge gave no score: {type(error).__name__}: {error}") from error
 
-        return await self.client.lend(judge, config)
+        call = CallId(0, state["task"]["id"], state["trial"], "evaluate")
+        return await self.client.lend(judge, config, call)

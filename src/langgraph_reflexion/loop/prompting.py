@@ -1,7 +1,5 @@
 """Shared by all nodes that call a model: fit the prompt into the context window and charge the usage to the node."""
 
-import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.calls import CallId, Reply, note, open_account
 from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.sent import with_calls
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage, size
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Update
@@ -24,9 +23,6 @@ LEFT_OUT = "[left out, to save room]"
 """The placeholder of an observation that was left out."""
 SMALLER = 0.85
 """The share of a prompt's characters to keep after it was too long."""
-
-
-_SHORTENED = "{call}: prompt too long, shortened to {number} characters"
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class Prompt:
                     raise ContextTooLong(f"{fault} {words}", permanent=not client.replied) from fault
             else:
                 if fits != budget:
-                    note(_SHORTENED.format(call=call.name, number=fits))
+                    note(f"{call.name}: prompt too long, shortened to {fits} characters")
                 if left_out:
                     note(f"{call.name}: prompt too long, {left_out} examples or reflections left out")
                 return Reply(reply.message, fits)
@@ -86,24 +82,6 @@ class Prompt:
         while size(messages) > most and (fewer := self.render(shown, left_out + 1)) != messages:
             messages, left_out = fewer, left_out + 1
         return messages, left_out
-
-    def as_sent(self, call: str, notes: Sequence[str]) -> list[BaseMessage]:
-        """Return the messages of a call as the model got them.
-
-        Args:
-            call: The call's name within the trial: "act 3", "reflect".
-            notes: The notes of the trial, which say how prompts were shortened.
-        """
-
-        def place(name: str) -> tuple[float, str]:
-            acting = re.fullmatch(r"act (\d+)(.*)", name)
-            return (int(acting[1]), acting[2]) if acting else (math.inf, "")
-
-        form = re.compile(_SHORTENED.format(call=r"(.+?)", number=r"(\d+)"))
-        budgets = {found[1]: int(found[2]) for each in notes if (found := form.fullmatch(each))}
-        # What fits is found out by the calls for a trial's steps, and known from then on.
-        known = [budget for name, budget in budgets.items() if name == call or place(name) < place(call)]
-        return self._fitted(known[-1] if known else None)[0]
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:
@@ -156,7 +134,8 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
     """Charge the model calls inside `with` to a node, whatever comes of them.
 
     Yields:
-        At the end, the node's update for them: the trial's usage, and its notes if there are new ones.
+        At the end, the node's update for them: the trial's usage, its notes if there are new ones, and in a trial
+        whose prompts are recorded its calls.
     """
     paid: Update = {}
     with open_account() as account:
@@ -166,6 +145,15 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
             paid["usage"] = with_usage(state, node, account.usage)
             if account.notes:
                 paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
+            answered = [call for call in account.calls if call.reply is not None]
+            if answered and "prompts" in state:
+                step = len(state["trajectory"]) + 1 if node == "act" else None
+                paid["prompts"] = with_calls(state["prompts"], answered, step)
+
+
+def for_record(paid: Update) -> Update:
+    """Return the part of an update by `charging` that a `TrialRecord` has, too."""
+    return {name: paid[name] for name in ("usage", "notes") if name in paid}
 
 
 def _length(steps: Sequence[Step]) -> int:

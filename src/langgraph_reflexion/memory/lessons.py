@@ -15,7 +15,7 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import in_context
-from langgraph_reflexion.loop.prompting import Prompt, charging, opening_of
+from langgraph_reflexion.loop.prompting import Prompt, charging, for_record, opening_of
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.models.calls import CallId, note
@@ -107,7 +107,7 @@ class LessonMemory:
             with charging(state, "evaluate") as paid:
                 text = await self._from_success(state, config)
             self.budgets.record({**state, **paid}, config)  # type: ignore[typeddict-item]
-            update = {"trials": [{**record, **paid}], **paid}
+            update = {"trials": [{**record, **for_record(paid)}], **paid}
             records = [self._source(state, config, text, "success")]
         use = LessonUse(
             lessons=[lesson["id"] for lesson in state.get("lessons", [])],

@@ -1,13 +1,13 @@
 """Model calls: their ids, their replies, and their cost."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
@@ -28,6 +28,11 @@ class CallId(NamedTuple):
     name: str
     """The call within the trial: "act 3", "reflect"."""
 
+    @property
+    def kind(self) -> str:
+        """What is asked for: the first word of the name."""
+        return self.name.split()[0]
+
     def seed(self, again: int = 0) -> int:
         """Return the call's seed, below 2**31, after `again` empty replies: a rerun repeats the run."""
         name = f"{self.name} again {again}" if again else self.name
@@ -41,16 +46,35 @@ class CallId(NamedTuple):
 
 
 @dataclass
+class ModelCall:
+    """A model call, as it was made.
+
+    Attributes:
+        id: Its place in the run.
+        messages: The prompt that was sent last.
+        tools: The tools that the model was offered, as schemas.
+        reply: The reply to this prompt; None as long as there is none.
+    """
+
+    id: CallId
+    messages: Sequence[BaseMessage]
+    tools: Sequence[dict[str, Any]] = ()
+    reply: AIMessage | None = None
+
+
+@dataclass
 class Account:
     """The account of a node's model calls.
 
     Attributes:
         usage: Calls, tokens and cost.
         notes: Irregularities for the record, such as an option that the server refuses.
+        calls: The calls, in the order in which they began.
     """
 
     usage: Usage = field(default_factory=lambda: NO_USAGE)
     notes: list[str] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
 
 
 _account: ContextVar[Account] = ContextVar("account")
@@ -71,6 +95,13 @@ def charge(usage: Usage) -> None:
     """Charge a model call to the node that is running, at once: a call that ends as a fault may be paid for, too."""
     account = _account.get(Account())
     account.usage = add_usage(account.usage, usage)
+
+
+def begin_call(call: CallId, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]] = ()) -> ModelCall:
+    """Enter a call in the account of the node that is running, and return it for its reply to be added."""
+    begun = ModelCall(call, messages, tools)
+    _account.get(Account()).calls.append(begun)
+    return begun
 
 
 def note(*texts: str) -> None:

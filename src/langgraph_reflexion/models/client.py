@@ -3,16 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
+from uuid import UUID
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
-from langgraph_reflexion.models.calls import CallId, Reply, charge, note
+from langgraph_reflexion.models.calls import CallId, ModelCall, Reply, begin_call, charge, note
 from langgraph_reflexion.models.faults import is_bug, is_timeout, refused_option, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
@@ -144,13 +147,15 @@ class Client:
         """
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
+        begun = begin_call(call, self._as_sent(messages), tools)
         key = self._cache.key(messages, call, tools) if self._cache else None
         if self._cache and key and (cached := await self._cache.find(key, config)):
             charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
+            begun.reply = cached.reply
             return Reply(cached.reply)
         config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
         paid: list[Usage] = []
-        limit = self._options.max_tokens or max_tokens or LIMITS.get(call.name.split()[0])
+        limit = self._options.max_tokens or max_tokens or LIMITS.get(call.kind)
         limits = limiting(self.model, limit, overriding=self._options.max_tokens is not None) if limit else None
 
         async def attempt(progress: Progress) -> AIMessage:
@@ -177,17 +182,21 @@ class Client:
             return reply
 
         reply = await self._retried(attempt)
+        begun.reply = reply
         if self._cache and key:
             await self._cache.keep(key, reply, add_usage(*paid), config)
         note(*(f"the server refuses {option}, which is left out" for option in sorted(self.refused)))
         return Reply(reply)
 
-    async def lend(self, work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]], config: RunnableConfig) -> T:
+    async def lend(
+        self, work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]], config: RunnableConfig, call: CallId
+    ) -> T:
         """Have a library call the model, with retries, and return its result.
 
         Args:
             work: Is called with the model and a config that counts its calls.
             config: The node's config.
+            call: The id of the calls that the library makes.
 
         Raises:
             ModelFault: as for `ask`.
@@ -198,7 +207,7 @@ class Client:
         async def attempt(_: Progress) -> T:
             counter = UsageCallback({"": self.price} if self.price else {})
             try:
-                return await work(self.model, merge_configs(config, {"callbacks": [counter]}))
+                return await work(self.model, merge_configs(config, {"callbacks": [counter, CallsOf(call)]}))
             except (GraphBubbleUp, ReflexionError):
                 raise
             except Exception as error:
@@ -241,6 +250,10 @@ class Client:
                 raise unanswered(fault, self._slots.url, self._options.retries.attempts) from fault
             raise
 
+    def _as_sent(self, messages: list[BaseMessage]) -> list[BaseMessage]:
+        """Return the messages as this model's server takes them."""
+        return with_content(messages) if self._slots.address else messages
+
     async def _request(
         self,
         messages: list[BaseMessage],
@@ -265,7 +278,7 @@ class Client:
             options["temperature"] = temperature
         options |= {"max_tokens": limits} if limits and not self.unlimited else {}
         reasoning = passing_reasoning(self.model, messages)
-        messages = with_content(messages) if self._slots.address else messages
+        messages = self._as_sent(messages)
         without = set(self.refused)
         while True:
             if tools and "tools" in without:
@@ -303,6 +316,31 @@ class Client:
                 if not isinstance(reply, AIMessage):
                     raise ModelFault(f"the model's reply has the role of a {reply.type}")
                 return storable(bounded(reply))
+
+
+class CallsOf(BaseCallbackHandler):
+    """A LangChain callback that enters the calls of a library in the account of the node that is running.
+
+    Args:
+        call: Their id.
+    """
+
+    run_inline = True  # in the node's context, which has the account
+
+    def __init__(self, call: CallId) -> None:
+        self._call = call
+        self._begun: dict[UUID, ModelCall] = {}
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **more: Any
+    ) -> None:
+        tools = more.get("invocation_params", {}).get("tools") or ()
+        self._begun[run_id] = begin_call(self._call, messages[0], tools)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
+        generation = response.generations[0][0]
+        if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
+            self._begun[run_id].reply = storable(bounded(generation.message))
 
 
 def name_of(model: BaseChatModel) -> str:

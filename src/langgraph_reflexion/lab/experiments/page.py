@@ -8,24 +8,22 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from langgraph_reflexion.envs import ENVIRONMENTS
-from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import Comparison
 from langgraph_reflexion.lab.experiments.figures import draw
 from langgraph_reflexion.lab.experiments.groups import RunGroup
 from langgraph_reflexion.lab.experiments.html import TEMPLATES, pieces
 from langgraph_reflexion.lab.experiments.metrics import failure, final_answer, tokens
-from langgraph_reflexion.lab.experiments.prompts_shown import Place, RunPrompts, ShownPrompt, by_model
+from langgraph_reflexion.lab.experiments.prompts import SentPrompt, read_prompts
 from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.lab.experiments.trial_view import ON_PROMPTS, TrialView, trial_views
+from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, trial_views
 from langgraph_reflexion.support.text import printable
 
 TITLES = {
@@ -75,12 +73,7 @@ def page(comparison: Comparison) -> Iterator[str]:
             seed = f", seed {run.settings['seed']}" if len(group.runs) > 1 else ""
             columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
     texts: dict[str, int] = {}
-    trials, left_out = [], []
-    for column in columns:
-        with Prompts(column.run) as shown:
-            trials.append({task: _trials(shown, task, texts) for task in column.run.tasks})
-        if shown.left_out:
-            left_out.append(f"Prompts for steps of {column.name} are left out: {printable(shown.left_out)}.")
+    trials = [{task: _trials(column.run, task, texts) for task in column.run.tasks} for column in columns]
     tasks = _tasks(columns, trials)
     sent = ("name", "goal", "ways", "reasons", "runs")
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
@@ -98,8 +91,7 @@ def page(comparison: Comparison) -> Iterator[str]:
         texts=texts,
         runs=[{"name": each.name, "label": each.label} for each in columns],
         sent=[{name: task[name] for name in sent} for task in tasks],
-        on_prompts=ON_PROMPTS if any("rules" not in each.run.info for each in columns) else OTHER_PROMPTS,
-        left_out=left_out,
+        on_prompts=OTHER_PROMPTS if all(each.run.has_prompts for each in columns) else NO_PROMPTS,
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -120,10 +112,22 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
 
 
-def _trials(prompts: "Prompts", task: str, texts: dict[str, int]) -> list[dict[str, Any]]:
+def _trials(run: Run, task: str, texts: dict[str, int]) -> list[dict[str, Any]]:
     """Return the trials of a task as JSON; add their texts to `texts`."""
-    rows = (prompts.known or prompts.run).whole_trials(task)
-    return [_packed(view, prompts, texts) for view in trial_views(prompts.run.settings, rows)]
+    views = trial_views(run.settings, run.whole_trials(task))
+    return [_packed(view, _prompts(run, view), texts) for view in views]
+
+
+def _prompts(run: Run, view: TrialView) -> list[tuple[str, SentPrompt]]:
+    """Return the prompts of a trial for the page, with titles: of its first and last step, and of the reflection."""
+    if not run.has_prompts:
+        return []
+    sent = list(read_prompts(run, view.row["task_id"], view.row["trial"]))
+    # Of several prompts for one step, the last one continues the others.
+    of_steps = {prompt.step: prompt for prompt in sent if prompt.kind == "act"}
+    steps = list(of_steps)
+    found = [(f"step {step}", of_steps[step]) for step in dict.fromkeys([*steps[:1], *steps[-1:]])]
+    return found + [("the reflection", prompt) for prompt in sent if prompt.kind == "reflect"][-1:]
 
 
 def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
@@ -148,42 +152,7 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[st
     return tasks
 
 
-class Prompts(ExitStack):
-    """Renders prompts of a run: for the first and the last step of a trial, and for the reflection on it.
-
-    Prompts for steps name the environment's actions. Only an environment of this package is made for that: a page
-    must not run the code that a run folder names.
-    """
-
-    def __init__(self, run: Run) -> None:
-        super().__init__()
-        self.run = run
-        self.known = self.enter_context(RunPrompts(run)) if "rules" in run.info else None
-        self.left_out = ""
-        """Why prompts for steps are left out, if they are."""
-        self.of_steps = run.settings["environment"] in ENVIRONMENTS and run.settings.get("actor") != "agent"
-
-    def of(self, view: TrialView) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return the prompts of a trial, each with a title, as roles and texts."""
-        steps = [step["number"] for step in view.steps if by_model(step)]
-        asked: dict[str, Place] = {f"step {step}": step for step in [*steps[:1], *steps[-1:]] if self.of_steps}
-        asked |= {"the reflection": None} if view.row["reflection"] else {}
-        found: list[tuple[str, list[tuple[str, str]]]] = []
-        if self.known is None:
-            return found
-        for title, place in asked.items():
-            try:
-                messages = self.known.messages(view.row["task_id"], view.row["trial"], place)
-            except (ConfigurationError, EnvironmentUnavailable) as error:
-                if place is not None:
-                    self.left_out = self.left_out or str(error)
-                    self.of_steps = isinstance(error, ConfigurationError)
-                continue
-            found.append((title, ShownPrompt(title, messages).parts))
-        return found
-
-
-def _packed(view: TrialView, prompts: Prompts, texts: dict[str, int]) -> dict[str, Any]:
+def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: dict[str, int]) -> dict[str, Any]:
     """Return a trial as JSON in which a number stands for each long text, as many texts recur."""
 
     def number(text: str) -> int:
@@ -198,9 +167,9 @@ def _packed(view: TrialView, prompts: Prompts, texts: dict[str, int]) -> dict[st
         for step, thought, action, observation in trial["steps"]
     ]
     trial["prompts"], before = [], list[int]()
-    for title, messages in prompts.of(view):
+    for title, prompt in prompts:
         # Most of a prompt is that of an earlier step.
-        now = [number(f"{role}\n{text}") for role, text in messages]
+        now = [number(f"{role}\n{text}") for role, text in prompt.parts]
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
         trial["prompts"].append([title, shared, *now[shared:]])
         before = now

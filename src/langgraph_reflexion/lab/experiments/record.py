@@ -2,6 +2,7 @@
 
     run.json            settings, tasks in their order and their instructions, versions
     trials.jsonl        one row per finished trial, with every step
+    prompts.jsonl       one row per finished trial, with every prompt and reply (`experiments.prompts`)
     prompts/            the templates and few-shot examples of its prompts
     errors.log          the tracebacks of bugs that ended tasks
     checkpoints.db      the state of each task, unless it is in Postgres
@@ -26,6 +27,7 @@ from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, solved_by_trial
 from langgraph_reflexion.lab.experiments.provenance import described
 from langgraph_reflexion.lab.experiments.rows import (
+    CallsRow,
     Finished,
     JsonlFile,
     Key,
@@ -37,6 +39,7 @@ from langgraph_reflexion.lab.experiments.rows import (
     row_order,
 )
 from langgraph_reflexion.lab.experiments.tables import Table
+from langgraph_reflexion.models.sent import SentCall
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
 SETTINGS = {
@@ -46,7 +49,7 @@ SETTINGS = {
 """The settings that reports need."""
 
 RUN, TRIALS, CHECKPOINTS = "run.json", "trials.jsonl", "checkpoints.db"
-ERRORS, PROMPTS = "errors.log", "prompts"
+ERRORS, PROMPTS, SENT = "errors.log", "prompts", "prompts.jsonl"
 
 
 class RunRecord:
@@ -79,6 +82,7 @@ class RunRecord:
             folder.mkdir(parents=True, exist_ok=True)
             self.update_info()
             self._file = JsonlFile(folder / TRIALS)
+            self._sent = JsonlFile(folder / SENT)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
         self.trials: dict[Key, TrialRow] = {key_of(row): brief(row) for _, row in self._file.rows()}
@@ -88,12 +92,14 @@ class RunRecord:
             )
 
     def append(self, finished: Finished) -> None:
-        """Add a finished trial: its files first, because its row marks it as complete."""
-        row, files = finished
+        """Add a finished trial: its files and prompts first, because its row marks it as complete."""
+        row, files, calls = finished
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(path, [self.without_secrets(text).encode("utf-8", "replace")])
+        if calls:
+            self._sent.append(self._line(CallsRow(task_id=row["task_id"], trial=row["trial"], calls=calls)))
         self._file.append(self._line(row))
         self.trials[key_of(row)] = brief(row)
 
@@ -129,6 +135,7 @@ class RunRecord:
 
     def forget(self, task: str) -> None:
         self._file.remove(task)
+        self._sent.remove(task)
         self.trials = {key: row for key, row in self.trials.items() if key[0] != task}
 
     def last_trial(self, task: str) -> int:
@@ -139,11 +146,12 @@ class RunRecord:
         """Sort the rows by task and trial, and close the file."""
         self.update_info(seconds=round(seconds, 3))
         self._file.close(self._order)
+        self._sent.close(self._order)
 
     def discard(self) -> None:
         """Remove the closed record of a run in which nothing has happened."""
         beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
-        for name in (*beside, TRIALS, RUN):  # `run.json` last: as long as anything is left, it is a run
+        for name in (*beside, SENT, TRIALS, RUN):  # `run.json` last: as long as anything is left, it is a run
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / PROMPTS, ignore_errors=True)
 
@@ -151,7 +159,7 @@ class RunRecord:
         """A text with every secret redacted."""
         return redact(text, self._secrets, "[secret]")
 
-    def _line(self, row: TrialRow) -> bytes:
+    def _line(self, row: TrialRow | CallsRow) -> bytes:
         return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
 
 
@@ -165,6 +173,8 @@ class Run:
     """Its tasks in their order: the trials of each, without their trajectories."""
     places: dict[Key, int] = field(default_factory=dict)
     """Where the rows begin in `trials.jsonl`, in bytes."""
+    sent_places: dict[Key, int] = field(default_factory=dict)
+    """Where the rows begin in `prompts.jsonl`, in bytes, once they have been looked for."""
 
     @property
     def trials(self) -> list[TrialRow]:
@@ -211,6 +221,31 @@ class Run:
                 self.places.clear()
                 self.places.update(places)
                 return _whole(self.folder / TRIALS, [key for key in keys if key in places], places)
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether prompts are recorded: not in an imported log, nor by versions that recorded none."""
+        file = self.folder / SENT
+        return file.exists() and file.stat().st_size > 0
+
+    def calls(self, trial: Key) -> list[SentCall]:
+        """Read the model calls of a trial; there are none if they are not recorded.
+
+        Raises:
+            ConfigurationError: they cannot be read.
+        """
+        path = self.folder / SENT
+        with _reading(self.folder, SENT):
+            if not self.sent_places:
+                self.sent_places.update(_places(path))
+            if trial not in self.sent_places:
+                return []
+            try:
+                return _calls_at(path, trial, self.sent_places)
+            except (ValueError, KeyError, TypeError):
+                # The run went on, and its rows are in other places.
+                self.sent_places.update(_places(path))
+                return _calls_at(path, trial, self.sent_places)
 
     def __repr__(self) -> str:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
@@ -326,6 +361,25 @@ def _whole(path: Path, keys: Sequence[Key], places: Mapping[Key, int]) -> list[T
             if key_of(found[-1]) != key:
                 raise ValueError(f"{TRIALS} has changed: try again")
     return found
+
+
+def _places(path: Path) -> dict[Key, int]:
+    """Return where the rows of trials begin in a file, in bytes; of several rows of a trial, the last one."""
+    places: dict[Key, int] = {}
+    place = 0
+    for line in complete_lines(path):
+        places[key_of(json.loads(line))] = place
+        place += len(line)
+    return places
+
+
+def _calls_at(path: Path, trial: Key, places: Mapping[Key, int]) -> list[SentCall]:
+    with path.open("rb") as file:
+        file.seek(places[trial])
+        row: CallsRow = json.loads(file.readline())
+    if key_of(row) != trial:
+        raise ValueError(f"{path.name} has changed: try again")
+    return row["calls"]
 
 
 @contextmanager

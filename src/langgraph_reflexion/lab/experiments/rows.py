@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired, cast
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.sent import SentCall
 from langgraph_reflexion.models.usage import Usage
-from langgraph_reflexion.state import Evaluation, RecalledLesson, Reflection, Step
+from langgraph_reflexion.state import Evaluation, RecalledLesson, Step
 
 
 class TrialRow(Usage):
@@ -48,18 +49,9 @@ class TrialRow(Usage):
     evaluation: NotRequired[Evaluation | None]
     prepared: NotRequired[dict[str, Any]]
     """In the row of a first trial: what was prepared for the task in its environment."""
-    reflections: NotRequired[list[Reflection]]
-    """The reflections that are kept after the trial."""
-    memory_map: NotRequired[dict[str, Any]]
-    """What earlier trials have shown of the world."""
-    replies: NotRequired[dict[str, dict[str, Any]]]
-    """The model's messages by step, where they go back to the model as they came."""
 
 
-SHOWN = ("reflections", "memory_map", "replies")
-"""The fields of the state that are recorded for the prompts (`experiments.prompts_shown`)."""
-
-TRAJECTORY = ("observation", "steps", "evaluation", "prepared", *SHOWN)
+TRAJECTORY = ("observation", "steps", "evaluation", "prepared")
 """The fields of a row that hold what happened, and may be large."""
 
 
@@ -71,7 +63,6 @@ def trajectory_of(state: Mapping[str, Any]) -> dict[str, Any]:
         "observation": state["episode"]["observation"],
         "steps": state["trajectory"],
         "evaluation": state["evaluation"] if judged else None,
-        **{name: state[name] for name in SHOWN if state.get(name)},
         **{name: state[name] for name in ("lessons",) if name in state},
     }
     # What is prepared for a wrapped agent is its world, and may be large.
@@ -86,6 +77,16 @@ class Finished(NamedTuple):
     row: TrialRow
     files: dict[str, str] = {}
     """Files that belong to it: the path below the run folder, and the text."""
+    calls: list[SentCall] = []
+    """Its model calls."""
+
+
+class CallsRow(TypedDict):
+    """The model calls of a finished trial, as a row of `prompts.jsonl`; `experiments.read_prompts` reads them."""
+
+    task_id: str
+    trial: int
+    calls: list[SentCall]
 
 
 Key = tuple[str, int]

@@ -28,7 +28,7 @@ from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import steps_in
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
-from langgraph_reflexion.state import ReflexionState, Status
+from langgraph_reflexion.state import RECORD_PROMPTS, ReflexionState, Status
 from langgraph_reflexion.support.sync import to_thread
 from langgraph_reflexion.support.text import sanitize
 
@@ -92,7 +92,7 @@ class TaskRun:
     """The bug that ended it in this process."""
 
     def __post_init__(self) -> None:
-        self.config = RunnableConfig(configurable={"thread_id": self.thread})
+        self.config = RunnableConfig(configurable={"thread_id": self.thread, RECORD_PROMPTS: True})
         self._stopped: dict[str, Any] | None = None
 
     @property
@@ -275,4 +275,4 @@ class TaskRun:
             "seconds": round(values["seconds"] - episode["began"], 3),
             **trajectory_of(values),
         }
-        return Finished(cast(TrialRow, row), review.files)
+        return Finished(cast(TrialRow, row), review.files, values.get("prompts", []))

@@ -11,8 +11,8 @@ from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.state import Step, Strategy
 from langgraph_reflexion.support.text import printable
 
-ON_PROMPTS = "Prompt contents are derived from strategy and memory size: prompts themselves are not recorded."
-"""The note beside `TrialView.remembered` and `TrialView.last_attempt` of a run without its prompts."""
+NO_PROMPTS = "No prompts are recorded: what they contained is derived from strategy and memory size."
+"""The note on `TrialView.remembered` and `TrialView.last_attempt` of a run without recorded prompts."""
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
-from langgraph_reflexion.lab.experiments.prompts_shown import Place, ShownPrompt, shown_prompt
+from langgraph_reflexion.lab.experiments.prompts import Place, SentPrompt, prompt_for
 from langgraph_reflexion.lab.experiments.provenance import code_of, described
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow, trajectory_of
-from langgraph_reflexion.lab.experiments.trial_view import ON_PROMPTS, TrialView, first_difference, trial_views
+from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, first_difference, trial_views
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.state import TrialRecord
 from langgraph_reflexion.support.text import printable
@@ -48,14 +48,14 @@ class Trials:
             raise ConfigurationError(f"{printable(self.title)} has no trial {trial}: it has {numbers}")
         return replace(self, views=found)
 
-    def prompt(self, trial: int, step: Place = None) -> ShownPrompt:
-        """Return what a model was shown at a step; by default, for the reflection on the trial.
+    def prompt(self, trial: int, step: Place = None) -> SentPrompt:
+        """Return what a model was sent at a step; by default, for the reflection on the trial.
 
-        Arguments and errors as for `experiments.prompts_shown.RunPrompts.messages`.
+        Arguments and errors as for `experiments.prompts.prompt_for`.
         """
         if self.run is None:
-            raise ConfigurationError("prompts are rendered from a run folder: take the trials from trials_of_run")
-        return shown_prompt(self.run, self.title, trial, step)
+            raise ConfigurationError("prompts are read from a run folder: take the trials from trials_of_run")
+        return prompt_for(self.run, self.title, trial, step)
 
     def beside(self, other: "Trials") -> "SideBySide":
         """Return these trials and those of another branch or run, side by side."""
@@ -189,8 +189,8 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
         why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"
         raise ConfigurationError(f"{run.folder}: {why}")
     caption = f"{described(run.settings)} · {code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
-    if "rules" not in run.info and any(view.remembered or view.last_attempt for view in views):
-        caption += f"\n{ON_PROMPTS}"
+    if not run.has_prompts and any(view.remembered or view.last_attempt for view in views):
+        caption += f"\n{NO_PROMPTS}"
     return Trials(task, tuple(views), caption, run)
 
 

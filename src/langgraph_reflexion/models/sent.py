@@ -1,0 +1,216 @@
+"""What models were sent and what they replied, as plain JSON that grows only with what a prompt adds.
+
+The prompts of a trial resemble each other: most begin with the whole prompt before. So a call is kept as the number
+of messages that it shares with the call before it, and the messages that it adds.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+from langgraph_reflexion.models.calls import ModelCall
+from langgraph_reflexion.support.text import plain
+
+LEAST_SHARED = 200
+"""Characters that the beginnings of two messages must have in common to be kept once."""
+
+LONGEST_REPLY = 100_000
+"""Characters of a reply that are kept: a model may run on."""
+
+ROLES = {"human": "user", "ai": "assistant"}
+"""The roles of messages whose LangChain type has another name."""
+
+FILES = ("image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file", "media")
+"""Types of content blocks that hold a file, of which only size and digest are kept."""
+
+_RAW_CALLS = ("tool_calls", "function_call")
+"""Keywords that repeat a message's tool calls in the provider's form."""
+
+
+class SentMessage(TypedDict):
+    """A message of a prompt, or a reply. `langchain_core.messages.convert_to_messages` reads it."""
+
+    role: str
+    """`system`, `user`, `assistant` or `tool`."""
+    content: str | list[Any]
+    """The text; blocks of content as a list, where files are replaced by their size and digest."""
+    tool_calls: NotRequired[list[dict[str, Any]]]
+    """The tool calls of a reply: `name`, `args` and `id`."""
+    invalid_tool_calls: NotRequired[list[dict[str, Any]]]
+    """Those whose arguments could not be read."""
+    tool_call_id: NotRequired[str]
+    """The call that a message of the role `tool` answers."""
+    additional_kwargs: NotRequired[dict[str, Any]]
+    """What else went back to the provider, such as reasoning."""
+
+
+class SentCall(TypedDict):
+    """A model call that was answered: its prompt, short of what it shares with the call before, and the reply."""
+
+    kind: str
+    """What was asked for: `act`, `evaluate`, `reflect`, `condense`, `tests` or `lesson`."""
+    call: str
+    """The call's name within the trial, as in traces: `act 3`, `evaluate again`."""
+    step: NotRequired[int]
+    """The step that an `act` asked for, counted from 1."""
+    same: int
+    """The number of first messages that are those of the trial's call before."""
+    same_characters: NotRequired[int]
+    """The number of first characters of the next message that are those of its counterpart in the call before."""
+    added: list[SentMessage]
+    """The messages after them; after `same_characters`, the first one lacks its beginning."""
+    tools: NotRequired[list[dict[str, Any]]]
+    """The tools that the model was offered, where they differ from those of the call before; at first, none."""
+    reply: SentMessage | None
+    """What came back. None for an agent of your own, whose messages are the trajectory."""
+
+
+@dataclass(frozen=True)
+class WholeCall:
+    """A model call with its whole prompt. Fields as in `SentCall`."""
+
+    kind: str
+    call: str
+    step: int | None
+    messages: list[SentMessage]
+    tools: list[dict[str, Any]]
+    reply: SentMessage | None
+
+
+def with_calls(before: Sequence[SentCall], calls: Sequence[ModelCall], step: int | None = None) -> list[SentCall]:
+    """Return the calls of a trial with further ones.
+
+    Args:
+        before: The trial's calls so far.
+        calls: The further ones, in the order in which they were made.
+        step: The step that they asked for, if they asked for one.
+    """
+    kept = [*before]
+    prompt, tools = _last_prompt(before)
+    for call in calls:
+        messages = [as_json(message) for message in call.messages]
+        offered = [plain(tool) for tool in call.tools]
+        made = _beside(prompt, messages, call)
+        if step is not None:
+            made["step"] = step
+        if offered != tools:
+            made["tools"] = offered
+        kept.append(made)
+        prompt, tools = messages, offered
+    return kept
+
+
+def whole_calls(calls: Sequence[SentCall]) -> Iterator[WholeCall]:
+    """Yield a trial's calls with their whole prompts.
+
+    Args:
+        calls: All calls of the trial.
+    """
+    prompt: list[SentMessage] = []
+    tools: list[dict[str, Any]] = []
+    for call in calls:
+        _continue(prompt, call)
+        tools = call.get("tools", tools)
+        yield WholeCall(call["kind"], call["call"], call.get("step"), [*prompt], tools, call["reply"])
+
+
+def as_json(message: BaseMessage) -> SentMessage:
+    """Return a message as JSON."""
+    content = message.content
+    if isinstance(content, list):
+        content = [_block(block) for block in content]
+    made = SentMessage(role=ROLES.get(message.type, message.type), content=plain(content))
+    if isinstance(message, ToolMessage):
+        made["tool_call_id"] = message.tool_call_id
+    if isinstance(message, AIMessage):
+        if message.tool_calls:
+            made["tool_calls"] = plain(message.tool_calls)
+        if message.invalid_tool_calls:
+            made["invalid_tool_calls"] = plain(message.invalid_tool_calls)
+    more = {name: value for name, value in message.additional_kwargs.items() if value and name not in _RAW_CALLS}
+    if more:
+        made["additional_kwargs"] = plain(more)
+    return made
+
+
+def _reply(reply: AIMessage | None) -> SentMessage | None:
+    """Return a reply as text and tool calls, without the reasoning, which may be much longer."""
+    if reply is None:
+        return None
+    text = str(reply.text)
+    if len(text) > LONGEST_REPLY:
+        text = f"{text[:LONGEST_REPLY]} [{len(text) - LONGEST_REPLY} characters left out]"
+    made = AIMessage(text, tool_calls=reply.tool_calls, invalid_tool_calls=reply.invalid_tool_calls)
+    return as_json(made)
+
+
+def _block(block: Any) -> Any:
+    if not isinstance(block, dict) or block.get("type") not in FILES:
+        return block
+    data = json.dumps(block, sort_keys=True, default=str).encode()
+    return {"type": block["type"], "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call: ModelCall) -> SentCall:
+    """Return a call short of the messages that it shares with the prompt before."""
+    same = 0
+    for one, other in zip(before, messages, strict=False):
+        if one != other:
+            break
+        same += 1
+    added = list(messages[same:])
+    made = SentCall(kind=call.id.kind, call=call.id.name, same=same, added=added, reply=_reply(call.reply))
+    if same == len(before) or not added:
+        return made
+    # One long message with the whole transcript grows at its end, too.
+    text, earlier = added[0]["content"], before[same]["content"]
+    if not (isinstance(text, str) and isinstance(earlier, str)):
+        return made
+    characters = _shared_beginning(text, earlier)
+    if characters >= LEAST_SHARED:
+        added[0] = _with_content(added[0], text[characters:])
+        made["same_characters"] = characters
+    return made
+
+
+def _shared_beginning(one: str, other: str) -> int:
+    """Return the number of first characters that two texts have in common."""
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[:middle] == other[:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _with_content(message: SentMessage, content: str) -> SentMessage:
+    changed = message.copy()
+    changed["content"] = content
+    return changed
+
+
+def _continue(prompt: list[SentMessage], call: SentCall) -> None:
+    """Turn the prompt of the call before into that of this one, in place."""
+    added = list(call["added"])
+    if characters := call.get("same_characters", 0):
+        earlier, rest = prompt[call["same"]]["content"], added[0]["content"]
+        added[0] = _with_content(added[0], f"{earlier[:characters]}{rest}")
+    del prompt[call["same"] :]
+    prompt += added
+
+
+def _last_prompt(calls: Sequence[SentCall]) -> tuple[list[SentMessage], list[dict[str, Any]]]:
+    """Return the messages and the tools of the last call; both are empty without any call."""
+    prompt: list[SentMessage] = []
+    tools: list[dict[str, Any]] = []
+    for call in calls:
+        _continue(prompt, call)
+        tools = call.get("tools", tools)
+    return prompt, tools
