@@ -13,7 +13,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from langgraph_reflexion.lab.experiments.record import TRIALS, holds_run, read_run
+from langgraph_reflexion.lab.experiments.record import SENT, TRIALS, holds_run, read_run
 from langgraph_reflexion.lab.experiments.rows import key_of
 from tests.support.cli import KEY, start
 from tests.support.model_server import ModelServer
@@ -52,8 +52,9 @@ class Kills:
             _, errors = process.communicate(timeout=SECONDS)
             assert process.returncode == 0, errors
         assert recorded(self.folder) == recorded(self.whole.folder)
-        lines, others = ((each.folder / TRIALS).read_bytes().splitlines() for each in (self, self.whole))
-        assert len(lines) == len(others)
+        for file in (TRIALS, SENT):
+            lines, others = ((each.folder / file).read_bytes().splitlines() for each in (self, self.whole))
+            assert len(lines) == len(others) > 0
         asked, expected = (Counter(map(_asked, each.server.requests)) for each in (self, self.whole))
         assert set(asked) == set(expected)
         assert asked.total() - len(asked) <= len(kills) * CONCURRENCY
@@ -102,9 +103,10 @@ class Kills:
 
 
 def recorded(folder):
-    """Return the rows of a run by task and trial, without times."""
+    """Return the rows of a run by task and trial, without times and with the model calls."""
     run = read_run(folder)
-    return {key_of(row): {**row, "seconds": 0} for task in run.tasks for row in run.whole_trials(task)}
+    rows = [row for task in run.tasks for row in run.whole_trials(task)]
+    return {key_of(row): {**row, "seconds": 0, "sent": run.calls(key_of(row))} for row in rows}
 
 
 def _asked(request):

@@ -4,12 +4,15 @@ import json
 import subprocess
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.provenance import commit_of
 from langgraph_reflexion.lab.experiments.record import RunRecord, read_run
 from langgraph_reflexion.lab.experiments.rows import Finished, atomic_write
+from langgraph_reflexion.models.calls import CallId, ModelCall
+from langgraph_reflexion.models.sent import with_calls
 from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
 from tests.support.run_folders import SETTINGS
@@ -35,10 +38,18 @@ def numbers(folder):
 
 def test_rows_are_ordered_by_task_and_trial_and_hold_no_secret(tmp_path):
     refused = trial("a", 1, fault='401: sk-very"secret is no key')
+    said = ModelCall(
+        CallId(0, "a", 1, "act 0"), [HumanMessage('Use sk-very"secret.')], reply=AIMessage('sk-very"secret')
+    )
+    opened = RunRecord(tmp_path, INFO, ['sk-very"secret'])
+    opened.append(Finished(trial("b", 1), calls=with_calls([], [said])))
+    opened.close(1.0)
     record(tmp_path, refused, trial("b", 2), trial("b", 1), secrets=['sk-very"secret'])
     assert numbers(tmp_path) == [("b", 1), ("b", 2), ("a", 1)]
     assert rows(tmp_path)[2]["fault"] == "401: [secret] is no key"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "trials.jsonl"]
+    (call,) = read_run(tmp_path).calls(("b", 1))
+    assert (call["added"][0]["content"], call["reply"]["content"]) == ("Use [secret].", "[secret]")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prompts.jsonl", "run.json", "trials.jsonl"]
 
 
 def test_an_incomplete_last_line_is_ignored_and_cut_off_by_the_next_process(tmp_path):

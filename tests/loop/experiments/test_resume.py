@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph_reflexion import ModelFault
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.lab.experiments.record import read_info
+from langgraph_reflexion.lab.experiments.record import SENT, read_info
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
@@ -72,6 +72,7 @@ def test_a_run_stopped_at_any_call_continues_and_repeats_no_call(tmp_path, strat
             forget_last_checkpoint(folder)
         _, rest = drive_all(folder, think_first, **settings)
         assert timeless(folder) == timeless(tmp_path / "whole")
+        assert (folder / SENT).read_bytes() == (tmp_path / "whole" / SENT).read_bytes()
         assert (call - 1) + len(rest.prompts) == calls
 
 

@@ -70,7 +70,7 @@ def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path):
     places = [text.find(said) for said in order]
     assert -1 not in places
     assert places == sorted(places)
-    assert "prompts themselves are not recorded" in " ".join(text.split())
+    assert "No prompts are recorded" in " ".join(text.split())
 
 
 def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_path):

@@ -189,7 +189,7 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
         why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"
         raise ConfigurationError(f"{run.folder}: {why}")
     caption = f"{described(run.settings)} · {code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
-    if not run.has_prompts and any(view.remembered or view.last_attempt for view in views):
+    if not run.has_prompts:
         caption += f"\n{NO_PROMPTS}"
     return Trials(task, tuple(views), caption, run)
 
