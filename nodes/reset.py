@@ -38,8 +38,8 @@ class Reset:
         resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
         update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([]), "notes": [], "replies": {}}
         update |= {"usage": state["usage"] if resumed else {}, "last_attempt": [], "prompt_budget": None}
-        if config.get("configurable", {}).get(RECORD_PROMPTS) or "prompts" in state:
-            update["prompts"] = state.get("prompts", []) if resumed else []
+        if config.get("configurable", {}).get(RECORD_PROMPTS) or "sent_prompts" in state:
+            update["sent_prompts"] = state.get("sent_prompts", []) if resumed else []
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
             update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None}

@@ -197,7 +197,7 @@ class ReflexionState(TypedDict, total=False):
     """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
     replies: NotRequired[dict[str, dict[str, Any]]]
     """The replies of the actor `tools` in the current trial, by step: they go back to the model as they came."""
-    prompts: NotRequired[list[SentCall]]
+    sent_prompts: NotRequired[list[SentCall]]
     """What models were sent in the current trial, and their replies, if the config asks for it (`RECORD_PROMPTS`)."""
     lesson_key: NotRequired[str]
     """The name under which the task's own lessons are written."""

@@ -46,7 +46,8 @@ GROUPS = [
     Group(
         "runs",
         "Runs",
-        "RunSettings run resume read_run compare draw trials_of trials_of_run trials_of_thread",
+        "RunSettings run resume read_run read_prompts SentPrompt compare draw trials_of trials_of_run"
+        " trials_of_thread",
         f"{TOP}.lab.experiments",
     ),
     Group(

@@ -215,10 +215,10 @@ class AgentTrial:
             raise error
         messages = [storable(each) for each in self.messages.values()]
         update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
-        if "prompts" in self.state:
+        if "sent_prompts" in self.state:
             task = self.state["task"]["id"]
             call = ModelCall(CallId(0, task, self.state["trial"], "act"), self.sent)
-            update["prompts"] = with_calls(self.state["prompts"], [call], step=1)
+            update["sent_prompts"] = with_calls(self.state["sent_prompts"], [call], step=1)
         if self.act.budgets.limits_cost and self.counter.unpriced:
             missing = ", ".join(sorted(self.counter.unpriced))
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")

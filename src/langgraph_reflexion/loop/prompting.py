@@ -146,9 +146,9 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
             if account.notes:
                 paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
             answered = [call for call in account.calls if call.reply is not None]
-            if answered and "prompts" in state:
+            if answered and "sent_prompts" in state:
                 step = len(state["trajectory"]) + 1 if node == "act" else None
-                paid["prompts"] = with_calls(state["prompts"], answered, step)
+                paid["sent_prompts"] = with_calls(state["sent_prompts"], answered, step)
 
 
 def for_record(paid: Update) -> Update:

@@ -151,7 +151,7 @@ def test_a_judge_of_a_library_is_recorded():
     model = ScriptedChatModel(replies=[AIMessage("", tool_calls=[verdict])])
     graph = create_reflexion(model, actor=lambda messages: "It is 2.", evaluator="openevals:conciseness").compile()
     final = graph.invoke({"task": "How many?"}, {"configurable": {RECORD_PROMPTS: True}})
-    agent, judge = whole_calls(final["prompts"])
+    agent, judge = whole_calls(final["sent_prompts"])
     assert (agent.kind, agent.messages[-1]["content"], agent.reply) == ("act", "How many?", None)
     assert [message["content"] for message in judge.messages] == [model.prompts[0][0].text]
     assert (judge.kind, judge.reply["tool_calls"][0]["args"]["score"]) == ("evaluate", True)
@@ -159,7 +159,7 @@ def test_a_judge_of_a_library_is_recorded():
 
 def test_a_graph_outside_a_run_keeps_no_prompts():
     final = create_reflexion(ScriptedChatModel(replies=count_up), Guessing()).compile().invoke({"task": "g1"})
-    assert (final["status"], "prompts" in final) == ("solved", False)
+    assert (final["status"], "sent_prompts" in final) == ("solved", False)
 
 
 @pytest.mark.parametrize("takes", ["messages", "text: str"])

@@ -275,4 +275,4 @@ class TaskRun:
             "seconds": round(values["seconds"] - episode["began"], 3),
             **trajectory_of(values),
         }
-        return Finished(cast(TrialRow, row), review.files, values.get("prompts", []))
+        return Finished(cast(TrialRow, row), review.files, values.get("sent_prompts", []))
