@@ -147,7 +147,7 @@ class Client:
         """
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
-        begun = begin_call(call, self._as_sent(messages), tools)
+        begun = begin_call(call, self._for_server(messages), tools)
         key = self._cache.key(messages, call, tools) if self._cache else None
         if self._cache and key and (cached := await self._cache.find(key, config)):
             charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
@@ -250,7 +250,7 @@ class Client:
                 raise unanswered(fault, self._slots.url, self._options.retries.attempts) from fault
             raise
 
-    def _as_sent(self, messages: list[BaseMessage]) -> list[BaseMessage]:
+    def _for_server(self, messages: list[BaseMessage]) -> list[BaseMessage]:
         """Return the messages as this model's server takes them."""
         return with_content(messages) if self._slots.address else messages
 
@@ -278,7 +278,7 @@ class Client:
             options["temperature"] = temperature
         options |= {"max_tokens": limits} if limits and not self.unlimited else {}
         reasoning = passing_reasoning(self.model, messages)
-        messages = self._as_sent(messages)
+        messages = self._for_server(messages)
         without = set(self.refused)
         while True:
             if tools and "tools" in without:

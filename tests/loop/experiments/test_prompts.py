@@ -2,9 +2,10 @@
 
 import html
 import json
+import shutil
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_messages
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
 from langgraph_reflexion.lab.experiments import read_prompts
@@ -37,7 +38,7 @@ def as_request(message):
     return made
 
 
-def as_sent(message):
+def of_request(message):
     """Return a message of a request, its arguments read, and without the difference of no text and none."""
     made = {**message, "content": message.get("content") or ""}
     for call in made.get("tool_calls", []):
@@ -60,7 +61,7 @@ def recorded(folder):
 def answered(requests):
     """Return messages and tools of requests."""
     return sorted_json(
-        [[as_sent(message) for message in request.body["messages"]], request.body.get("tools", [])]
+        [[of_request(message) for message in request.body["messages"]], request.body.get("tools", [])]
         for request in requests
     )
 
@@ -254,6 +255,30 @@ def test_tools_are_recorded_where_they_change():
     calls = with_calls(with_calls([], calls_of(asked, asked, tools=[tool])), calls_of(asked))
     assert [call.get("tools") for call in calls] == [[tool], None, []]
     assert [call.tools for call in whole_calls(calls)] == [[tool], [tool], []]
+
+
+def test_tool_calls_are_messages_for_langchain_again():
+    call = {"name": "go", "args": {"to": "sink"}, "id": "c1", "type": "tool_call"}
+    sent = [AIMessage("I go.", tool_calls=[call]), ToolMessage("A sink.", tool_call_id="c1")]
+    assert convert_to_messages([as_json(message) for message in sent]) == sent
+
+
+BEYOND = {"kind": "act", "call": "act 0", "same": 9, "same_characters": 1, "reply": None}
+"""Continues a message that the call before does not have."""
+
+
+@pytest.mark.parametrize(
+    "calls",
+    ["none", [{"kind": "act"}], [BEYOND | {"added": [{"role": "user", "content": "Go."}]}]],
+    ids=["no list", "no prompt", "no message"],
+)
+def test_a_row_that_is_no_record_of_calls_is_refused(played, tmp_path, calls):
+    folder = tmp_path / "run"
+    shutil.copytree(played, folder)
+    row = {"task_id": read_run(played).trials[0]["task_id"], "trial": 1, "calls": calls}
+    (folder / SENT).write_text(json.dumps(row) + "\n")
+    with pytest.raises(ConfigurationError, match=r"prompts\.jsonl: trial 1 of .* is no record of model calls"):
+        list(read_prompts(folder))
 
 
 def test_files_are_recorded_by_size_and_digest_and_long_replies_are_cut():

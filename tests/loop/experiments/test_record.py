@@ -48,7 +48,7 @@ def test_rows_are_ordered_by_task_and_trial_and_hold_no_secret(tmp_path):
     assert numbers(tmp_path) == [("b", 1), ("b", 2), ("a", 1)]
     assert rows(tmp_path)[2]["fault"] == "401: [secret] is no key"
     (call,) = read_run(tmp_path).calls(("b", 1))
-    assert (call["added"][0]["content"], call["reply"]["content"]) == ("Use [secret].", "[secret]")
+    assert (call.messages[0]["content"], call.reply["content"]) == ("Use [secret].", "[secret]")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prompts.jsonl", "run.json", "trials.jsonl"]
 
 

@@ -13,7 +13,7 @@ from langgraph_reflexion.actors.reply import call_text
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.record import SENT, Run, read_run
-from langgraph_reflexion.models.sent import SentMessage, whole_calls
+from langgraph_reflexion.models.sent import SentMessage
 from langgraph_reflexion.support.text import printable
 
 Place = int | Literal["judge"] | None
@@ -100,7 +100,7 @@ def read_prompts(run: Run | Path | str, task: str | None = None, trial: int | No
     for row in run.trials:
         about = row["task_id"], row["trial"]
         if task in (None, about[0]) and trial in (None, about[1]):
-            for call in whole_calls(run.calls(about)):
+            for call in run.calls(about):
                 yield SentPrompt(*about, call.kind, call.call, call.step, call.messages, call.tools, call.reply)
 
 

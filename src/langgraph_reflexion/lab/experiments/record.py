@@ -22,6 +22,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter, ValidationError
+
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, solved_by_trial
@@ -39,7 +41,7 @@ from langgraph_reflexion.lab.experiments.rows import (
     row_order,
 )
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.sent import SentCall
+from langgraph_reflexion.models.sent import WholeCall, whole_calls
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
 SETTINGS = {
@@ -49,6 +51,7 @@ SETTINGS = {
 """The settings that reports need."""
 
 RUN, TRIALS, CHECKPOINTS = "run.json", "trials.jsonl", "checkpoints.db"
+_CALLS_ROW = TypeAdapter(CallsRow)
 ERRORS, PROMPTS, SENT = "errors.log", "prompts", "prompts.jsonl"
 
 
@@ -228,8 +231,8 @@ class Run:
         file = self.folder / SENT
         return file.exists() and file.stat().st_size > 0
 
-    def calls(self, trial: Key) -> list[SentCall]:
-        """Read the model calls of a trial; there are none if they are not recorded.
+    def calls(self, trial: Key) -> list[WholeCall]:
+        """Read the model calls of a trial, with their whole prompts; there are none if they are not recorded.
 
         Raises:
             ConfigurationError: they cannot be read.
@@ -373,13 +376,17 @@ def _places(path: Path) -> dict[Key, int]:
     return places
 
 
-def _calls_at(path: Path, trial: Key, places: Mapping[Key, int]) -> list[SentCall]:
+def _calls_at(path: Path, trial: Key, places: Mapping[Key, int]) -> list[WholeCall]:
     with path.open("rb") as file:
         file.seek(places[trial])
-        row: CallsRow = json.loads(file.readline())
-    if key_of(row) != trial:
-        raise ValueError(f"{path.name} has changed: try again")
-    return row["calls"]
+        line = file.readline()
+    try:
+        row = _CALLS_ROW.validate_json(line)
+        if key_of(row) != trial:
+            raise ValueError(f"{path.name} has changed: try again")
+        return list(whole_calls(row["calls"]))
+    except (ValidationError, IndexError) as error:
+        raise ValueError(f"{path.name}: trial {trial[1]} of {trial[0]!r} is no record of model calls") from error
 
 
 @contextmanager
