@@ -123,8 +123,11 @@ def models_are_shown_the_task(case: Case) -> None:
         "failed_trial": {**trial, **history, "memory_map": ""},
     }
     for name, given in values.items():
+        text = rendered(prompts, name, given)
+        # Templates that show a whole trial quote the task.
+        unquoted = re.sub(r"^\| ?", "", text, flags=re.MULTILINE)
         _require(
-            contains(rendered(prompts, name, given), task["instruction"]),
+            contains(text, task["instruction"]) or contains(unquoted, task["instruction"]),
             f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
         )
     step = ExampleStep("I begin.", _NONSENSE["text"], "So be it.")

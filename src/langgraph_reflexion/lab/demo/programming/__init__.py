@@ -181,7 +181,8 @@ class Assignment:
 
 def read_assignment(messages: Sequence[BaseMessage]) -> Assignment | None:
     """Read a prompt; return None if it is not about programming."""
-    said = [message.text for message in messages if not isinstance(message, SystemMessage)]
+    shown = [message.text for message in messages if not isinstance(message, SystemMessage)]
+    said = [re.sub(r"^\| ?", "", text, flags=re.MULTILINE) for text in shown]  # without quotation marks
     exercise = read_exercise(said[0]) if said else None
     if exercise is None:
         return None
