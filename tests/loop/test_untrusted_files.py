@@ -44,8 +44,10 @@ def test_the_poison_works(folder_made):
     assert folder_made.is_dir()
 
 
-@pytest.mark.parametrize("kind", ["latest", "history"])
-@pytest.mark.parametrize("poison", POISONS)
+@pytest.mark.parametrize(
+    ("poison", "kind"),
+    [*((poison, "latest") for poison in POISONS), ("one argument", "history"), ("json", "history")],
+)
 def test_a_checkpoint_of_somebody_else_runs_nothing_and_the_run_can_go_on(poison, kind, folder_made, tmp_path):
     run = tmp_path / "run"
     settings = SETTINGS | {"checkpoints": kind}
