@@ -89,6 +89,9 @@ class Environment(ABC):
     """The longest reply to a request for an action, in tokens, unless the model has a limit of its own."""
     blocking: bool = True
     """Whether starting an episode or an action can take more than a few milliseconds, and so needs a thread."""
+    own_tasks_only: bool = False
+    """Whether tasks that it did not make itself are refused. A server sets it, as its clients write tasks and edit
+    states: an environment whose tasks name folders, commands or hosts has to respect it wherever it gets a task."""
 
     @abstractmethod
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Annotated, Any, Literal, TypeVar
 
-from jinja2 import BaseLoader, ChoiceLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, DictLoader, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
@@ -65,10 +65,12 @@ class ReflectionExample:
 class Prompts:
     """The prompts of one domain.
 
+    Templates may be untrusted, as those of a run folder from somebody else or of a server's client: they run sandboxed
+    and can reach only their values.
+
     Args:
         folder: The domain's folder; without one, the general templates only.
-        templates: Templates that replace those in files, by name. They may be untrusted: they run sandboxed and can
-            reach only their values.
+        templates: Templates that replace those in files, by name.
         base: Has the files that are not in the folder; the general templates unless given.
 
     Raises:
@@ -92,11 +94,9 @@ class Prompts:
         """Where the user's templates are, by name."""
         folders = [each for each in (folder, base.folder if base else None, _HERE) if each]
         loader: BaseLoader = FileSystemLoader(folders)
-        kind = Environment
         if templates:
             loader = ChoiceLoader([DictLoader({f"{name}.md": text for name, text in templates.items()}), loader])
-            kind = ImmutableSandboxedEnvironment
-        self._templates = kind(
+        self._templates = ImmutableSandboxedEnvironment(
             loader=loader,
             undefined=StrictUndefined,
             auto_reload=False,

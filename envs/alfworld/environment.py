@@ -148,6 +148,11 @@ class ALFWorld(Environment):
             ):
                 return generated_game(split, seed, index)
             case {"split": str(split), "folder": str(folder)}:
+                if not _below(folder):
+                    raise ConfigurationError(
+                        f"the task {task['id']!r}: folder: {folder!r:.200} does not lie below the folder of the split "
+                        f"{split!r:.100}"
+                    )
                 return game_of(self._root(split) / folder, task["id"])
         raise ConfigurationError(f"the task {task['id']!r} is not a task of ALFWorld")
 
@@ -198,3 +203,8 @@ class ALFWorld(Environment):
 
     def _download(self) -> Path:
         return Path(self.path or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld")
+
+
+def _below(folder: str) -> bool:
+    """Return whether a path from a task, which anybody may have written, stays below the folder that it starts at."""
+    return "\0" not in folder and not os.path.isabs(folder) and ".." not in Path(folder).parts

@@ -2,9 +2,24 @@
 
 from typing import Annotated, Any
 
+from pydantic import BaseModel
+
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.pages import Missing, Page, Pages
+from langgraph_reflexion.errors import validated
+
+
+class _OpenPage(BaseModel):
+    title: str
+    sentences: tuple[str, ...]
+
+
+class _Snapshot(BaseModel):
+    open: _OpenPage | None
+    looked_up: tuple[str, int]
+    answer: str | None
+
 
 Answer = Annotated[str, "the answer: a name, a number, yes or no; nothing else"]
 
@@ -88,9 +103,13 @@ class WikiEpisode(Episode):
         }
 
     def resume(self, snapshot: dict[str, Any]) -> None:
-        """Restore the state from a snapshot."""
-        if page := snapshot["open"]:
-            self._open = Page(page["title"], tuple(page["sentences"]))
-        words, count = snapshot["looked_up"]
-        self._looked_up = (words, count)
-        self._answer = snapshot["answer"]
+        """Restore the state from a snapshot.
+
+        Raises:
+            ConfigurationError: it is no snapshot of such an episode, as in a state that was edited.
+        """
+        read = validated(_Snapshot, snapshot, "{} in a snapshot of a trial on a wiki")
+        if read.open:
+            self._open = Page(read.open.title, read.open.sentences)
+        self._looked_up = read.looked_up
+        self._answer = read.answer

@@ -67,7 +67,9 @@ def task_data(task: Task) -> dict[str, Any]:
     """
     match data := task.get("data") or {}:
         case {"split": "own" | "path", "question": str(), "answer": str(), "supporting": [*_]}:
-            return data
+            # The seed chooses the pages; nothing else may.
+            if isinstance(data.get("seed", 0), int):
+                return data
     raise ConfigurationError(f"the task {task['id']!r} is neither a question nor a claim with its answer")
 
 

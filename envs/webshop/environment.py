@@ -156,7 +156,7 @@ class WebShop(Environment):
 
 
 def _data(task: Task) -> dict[str, Any]:
-    data = task.get("data") or {}
-    if not {"split", "goal", "seed"} <= set(data):
-        raise ConfigurationError(f"{task['id']} is not a task of WebShop")
-    return data
+    match data := task.get("data") or {}:
+        case {"split": str(), "goal": int(), "seed": int()}:
+            return data
+    raise ConfigurationError(f"{task['id']} is not a task of WebShop")

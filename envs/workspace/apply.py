@@ -6,7 +6,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from langgraph_reflexion.envs.workspace.snapshots import SnapshotRepo
+from langgraph_reflexion.envs.workspace.snapshots import END, SnapshotRepo
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault
 
 
@@ -18,24 +18,24 @@ def apply_patch(repo: SnapshotRepo, patch: Path, folder: Path) -> str:
     """
     if not patch.stat().st_size:
         return f"{folder}: there is nothing to change."
-    words = ("apply", "--whitespace=nowarn", str(patch.absolute()))
+    words, named = ("apply", "--whitespace=nowarn"), (END, str(patch.absolute()))
     try:
-        repo.git(*words, "--check", cwd=folder)
+        repo.git(*words, "--check", *named, cwd=folder)
     except EnvironmentFault as fault:
         try:
-            repo.git(*words, "--reverse", "--check", cwd=folder)
+            repo.git(*words, "--reverse", "--check", *named, cwd=folder)
         except EnvironmentFault:
             raise ConfigurationError(f"the patch does not apply to {folder}, which is unchanged: {fault}") from None
         return f"{folder}: {patch} was applied before."
     # The reverse patch has the files' old names.
-    rows = repo.git(*words, "--numstat", "-z") + repo.git(*words, "--reverse", "--numstat", "-z")
+    rows = repo.git(*words, "--numstat", "-z", *named) + repo.git(*words, "--reverse", "--numstat", "-z", *named)
     touched = sorted({os.fsdecode(row.split(b"\t", 2)[2]) for row in rows.split(b"\0")[:-1]})
     with tempfile.TemporaryDirectory(prefix="applying-") as kept:
         for number, path in enumerate(touched):
             if (folder / path).is_symlink() or (folder / path).is_file():
                 shutil.copy2(folder / path, Path(kept, str(number)), follow_symlinks=False)
         try:
-            repo.git(*words, cwd=folder)
+            repo.git(*words, *named, cwd=folder)
         except BaseException as error:
             _roll_back(touched, Path(kept), folder)
             if isinstance(error, EnvironmentFault):

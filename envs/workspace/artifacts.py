@@ -8,6 +8,7 @@ task-ID/
 """
 
 import json
+import operator
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,7 +39,8 @@ class TrialFiles:
 
     def review(self, trial: FinishedTrial, patch: str, changed: int) -> Review:
         """Return the files and measures of a trial whose patch changes N files."""
-        number, base = trial["number"], f"task-{self.task}"
+        # It becomes part of a file's name.
+        number, base = operator.index(trial["number"]), f"task-{self.task}"
         kept = self._read(f"{(trial['snapshot'] or {})['tree']}.json") or {
             "error": f"not verified: {trial['stop_reason']}",
             "context": {"test_failures": [], "linter_errors": []},

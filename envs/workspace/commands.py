@@ -1,5 +1,6 @@
 """Sandboxed commands in a copy of the workspace, which is mounted at the path of the original."""
 
+import os
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.envs.sandbox.types import RESERVED, below
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.support.programs import expect_program
 
 _OUTPUT = MB
@@ -67,9 +69,16 @@ class Commands:
         place = original if moves and not taken else copy.root
         binds = [Bind(copy.root, place, writable=True, own=True)]
         for name in self.dependencies if moves else []:
-            if (original / name).is_dir():
-                _make_way(copy.root, name)
-                binds.append(Bind(original / name, place / name))
+            if not (original / name).is_dir():
+                continue
+            if os.path.realpath(original / name) != os.path.join(os.path.realpath(original), name):
+                # A link could lead to any folder of the host.
+                raise ConfigurationError(
+                    f"the dependencies {original / name} lie behind a link, and only folders in the workspace are "
+                    "shown to commands: begin the task again"
+                )
+            _make_way(copy.root, name)
+            binds.append(Bind(original / name, place / name))
         shown = [Bind(Path(path)) for path in self.data.get("show", ())]
         done = self.sandbox.run(
             ["/bin/sh", "-c", 'exec 2>&1; exec /bin/sh -c "$1"', "sh", command],

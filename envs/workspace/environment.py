@@ -23,7 +23,8 @@ from langgraph_reflexion.envs.workspace.folder import folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
 from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import SnapshotRepo
-from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
+from langgraph_reflexion.envs.workspace.state_checks import Prepared, read_prepared, read_snapshot
+from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_data, read_tasks
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.verification import Grader
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -85,6 +86,7 @@ class Workspace(Environment):
         self._sandbox: Sandbox | None = None
         self._repos: dict[Path, SnapshotRepo] = {}
         self._prepared: dict[str, dict[str, Any]] = {}
+        self._own: dict[str, dict[str, Any]] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         chosen = self.choose_split(split)
@@ -99,7 +101,7 @@ class Workspace(Environment):
 
     def expect_programs(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
-            data = _data(task)
+            data = self._data(task)
             for command in data["verify"]:
                 try:
                     expect_command(command, data)
@@ -114,7 +116,7 @@ class Workspace(Environment):
         Raises:
             EnvironmentUnavailable: the folder does not exist, or cannot be read.
         """
-        path = Path(_data(task)["path"])
+        path = Path(self._data(task)["path"])
         if not path.is_dir():
             raise EnvironmentUnavailable(f"the task {task['id']}: the folder {path} does not exist any more")
         try:
@@ -131,8 +133,8 @@ class Workspace(Environment):
         return _episode(task, site, site.pristine)
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
-        passed, submitted = snapshot["passed"], snapshot["submitted"]
-        return _episode(task, self._site(task), snapshot["tree"], passed=passed, submitted=submitted)
+        read = read_snapshot(task, snapshot)
+        return _episode(task, self._site(task), read.tree, passed=read.passed, submitted=read.submitted)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the trial's patch, verification and reflection as files for people to read."""
@@ -140,7 +142,7 @@ class Workspace(Environment):
         if snapshot is None:
             return Review()
         site = self._site(task)
-        before, after = site.trees(snapshot)
+        before, after = site.trees(read_snapshot(task, snapshot).tree)
         return site.trials.review(trial, site.repo.patch(before, after), len(site.repo.changes(before, after)))
 
     def answer(self, task: Task) -> str:
@@ -154,7 +156,7 @@ class Workspace(Environment):
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
         """Return the changes of a trial, without protected files, as a patch for `git apply`."""
         site = self._site(task)
-        return site.repo.patch(*site.trees(snapshot))
+        return site.repo.patch(*site.trees(read_snapshot(task, snapshot).tree))
 
     def apply(self, task: Task, patch: Path | str) -> str:
         """Apply a patch to the task's folder, all of it or nothing, and return a sentence on the outcome.
@@ -162,7 +164,7 @@ class Workspace(Environment):
         Raises:
             ConfigurationError: the patch does not apply to the folder, or the folder cannot be written.
         """
-        return apply_patch(self._repo(task), Path(patch), Path(_data(task)["path"]))
+        return apply_patch(self._repo(task), Path(patch), Path(self._data(task)["path"]))
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, whose block of code may name its language."""
@@ -179,23 +181,47 @@ class Workspace(Environment):
             if "tree" not in prepared:
                 # Without a graph.
                 prepared = self._prepared[task["id"]] = self.prepare(task)
+            read: Prepared = read_prepared(task, prepared)
             if self._sandbox is None:
                 self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
-        pristine, dependencies, folder = prepared["tree"], prepared["dependencies"], repo.folder.parent
+        data, pristine, dependencies, folder = self._data(task), read.tree, read.dependencies, repo.folder.parent
         if not repo.holds(pristine):
             raise EnvironmentUnavailable(
                 f"the files of the task {task['id']} are not in {repo.folder}: copy that folder from where the run "
                 "began, or start a new run"
             )
-        commands = Commands(self._sandbox, _data(task), dependencies)
+        commands = Commands(self._sandbox, data, dependencies)
         copy = partial(Copy, repo, folder / "work", dependencies)
-        grader = Grader(repo, pristine, _data(task), commands, copy)
-        trials = TrialFiles(folder / "trials" / prepared["run"], task["id"])
+        grader = Grader(repo, pristine, data, commands, copy)
+        trials = TrialFiles(folder / "trials" / read.run, task["id"])
         return _Site(repo, pristine, commands, copy, grader, trials)
+
+    def _data(self, task: Task) -> dict[str, Any]:
+        """Return the data of a task, which names folders and commands of the host.
+
+        Raises:
+            ConfigurationError: it is no data of a workspace, or not that of an own task where others are refused.
+        """
+        data = read_data(task)
+        if self.own_tasks_only and self._own_data(task["id"]) != data:
+            raise ConfigurationError(
+                f"the task {task['id']!r} is not one of its own, with the folder, the commands and the limits that "
+                f"they have here, and {self.name} plays no others: name one of its tasks (the generated ones depend on "
+                "the seed). To have others, whoever starts the server lists them in a task file (docs/studio.md)"
+            )
+        return data
+
+    def _own_data(self, name: str) -> dict[str, Any] | None:
+        with self._lock:
+            for split in self.splits:
+                if name in self._own:
+                    break
+                self._own |= {task["id"]: read_data(task) for task in self.tasks(split)}
+            return self._own.get(name)
 
     def _repo(self, task: Task) -> SnapshotRepo:
         """Return the repository of a task, in a folder of the store that is the same in each process."""
-        folder = folder_in(self.store, Path(_data(task)["path"]))
+        folder = folder_in(self.store, Path(self._data(task)["path"]))
         with self._lock:
             if folder not in self._repos:
                 self._repos[folder] = SnapshotRepo(folder / "states.git")
@@ -212,22 +238,16 @@ class _Site(NamedTuple):
     grader: Grader
     trials: TrialFiles
 
-    def trees(self, snapshot: dict[str, Any]) -> tuple[str, str]:
+    def trees(self, tree: str) -> tuple[str, str]:
         """Return the task's initial tree, and the trial's tree with protected files restored."""
-        return self.pristine, self.grader.with_protected(snapshot["tree"])[0]
+        return self.pristine, self.grader.with_protected(tree)[0]
 
 
 def _episode(task: Task, site: _Site, tree: str, **how: Any) -> WorkspaceEpisode:
     copy = site.copy(tree)
     try:
-        return WorkspaceEpisode(task, copy, site.commands, site.grader, site.trials.keep, **how)
+        checked = Task(**{**task, "data": site.commands.data})
+        return WorkspaceEpisode(checked, copy, site.commands, site.grader, site.trials.keep, **how)
     except BaseException:
         copy.close()
         raise
-
-
-def _data(task: Task) -> dict[str, Any]:
-    data = task.get("data", {})
-    if not {"path", "verify"} <= data.keys():
-        raise ConfigurationError(f"the task {task['id']!r} is not a workspace task")
-    return data

@@ -9,6 +9,7 @@ from typing import Any
 from langgraph_reflexion.envs.cache import cache_folder
 from langgraph_reflexion.envs.workspace.copies import remove
 from langgraph_reflexion.envs.workspace.snapshots import SnapshotRepo
+from langgraph_reflexion.envs.workspace.state_checks import object_id
 from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.errors import ConfigurationError, checked
 
@@ -62,17 +63,19 @@ class WorkspaceFolder:
         """Restore the files of a snapshot that `save` returned.
 
         Raises:
+            ConfigurationError: it is nothing that `save` returned.
             OSError: a file cannot be removed.
             EnvironmentFault: the snapshot is not in the store, or a file cannot be written.
         """
+        tree = object_id(saved.get("tree"), "the tree of a saved folder")
         found = walk(self.path)
         now = self._repo.store(self.path, found)
         # Only what is there now, as a link may lead elsewhere from where a folder was.
-        left = [change.path for change in self._repo.changes(saved["tree"], now) if change.after]
+        left = [change.path for change in self._repo.changes(tree, now) if change.after]
         for path in left:
             remove(self.path / path)
         parents = {str(parent) for path in [*left, *found.empty] for parent in Path(path).parents} - {"."}
         for folder in sorted({*found.empty, *parents}, reverse=True):
             if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
                 (self.path / folder).rmdir()
-        self._repo.check_out(saved["tree"], self.path)
+        self._repo.check_out(tree, self.path)

@@ -2,6 +2,9 @@
 
 It runs the `git` program without the user's settings and hooks, and ignores the workspace's `.gitattributes`. Files
 go in and come out byte for byte.
+
+The ids of trees come from states and files that others may have written. Each is checked before git sees it, and
+stands behind `--end-of-options`, which git has had since 2.24; `init --object-format` needs 2.29 in any case.
 """
 
 import os
@@ -13,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from langgraph_reflexion.envs.workspace.state_checks import object_id
 from langgraph_reflexion.envs.workspace.tree_walk import Found
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
@@ -39,6 +43,8 @@ _SETTINGS = (
     "gc.auto=0",
 )
 _PATCH = (*("-r", "-p", "-M", "--binary", "--full-index"), *("--no-color", "--no-ext-diff", "--no-textconv"))
+END = "--end-of-options"
+"""What precedes the operands of git: none of them is an option, whatever it begins with."""
 
 
 class Entry(NamedTuple):
@@ -83,7 +89,7 @@ class SnapshotRepo:
                 attributes.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise EnvironmentUnavailable(f"cannot create the workspace's store {folder}: {error}") from None
-            self.git("init", "--quiet", "--bare", "--object-format=sha1", "--template=", str(folder))
+            self.git("init", "--quiet", "--bare", "--object-format=sha1", "--template=", END, str(folder))
             attributes.write_text(_ATTRIBUTES, encoding="utf-8")
 
     def git(
@@ -161,22 +167,29 @@ class SnapshotRepo:
             self.git(*words, stdin=_rows(paths or ()), index=index, cwd=folder)
 
     def blob(self, blob: str) -> bytes:
-        return self.git("cat-file", "blob", blob)
+        return self.git("cat-file", END, "blob", object_id(blob, "blob"))
+
+    def file(self, tree: str, path: str) -> bytes:
+        """Return the content of a file of a tree."""
+        return self.git("cat-file", END, "blob", f"{object_id(tree)}:{path}")
 
     def holds(self, tree: str) -> bool:
+        object_id(tree)
         try:
-            return self.git("cat-file", "-t", tree).strip() == b"tree"
+            return self.git("cat-file", "-t", END, tree).strip() == b"tree"
         except EnvironmentFault:
             return False
 
     def paths(self, tree: str, *, empty: bool = False) -> set[str]:
         """Return the paths of a tree's files, or of its empty folders."""
-        rows = [row.split(b"\t", 1) for row in self.git("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]]
+        listed = self.git("ls-tree", "-r", "-z", "--full-tree", END, object_id(tree))
+        rows = [row.split(b"\t", 1) for row in listed.split(b"\0")[:-1]]
         return {os.fsdecode(path) for about, path in rows if about.startswith(_EMPTY.mode.encode()) == empty}
 
     def changes(self, before: str, after: str) -> list[Change]:
         """Return the files and links that differ between two trees, in order of their paths."""
-        words = self.git("diff-tree", "-r", "-z", "--no-renames", before, after).split(b"\0")[:-1]
+        differing = self.git("diff-tree", "-r", "-z", "--no-renames", END, object_id(before), object_id(after))
+        words = differing.split(b"\0")[:-1]
         changes = []
         for about, path in zip(words[::2], words[1::2], strict=True):
             old_mode, mode, old_blob, blob, _ = about.decode()[1:].split(" ")
@@ -197,14 +210,14 @@ class SnapshotRepo:
             self.replace(tree, [(path, None) for path in self.paths(tree, empty=True)]) for tree in (before, after)
         )
         try:
-            return self.git("diff-tree", *_PATCH, before, after).decode()
+            return self.git("diff-tree", *_PATCH, END, before, after).decode()
         except UnicodeDecodeError:
             pass
         with tempfile.NamedTemporaryFile() as attributes:
             attributes.write(b"* -diff\n")
             attributes.flush()
             setting = f"core.attributesFile={attributes.name}"
-            return self.git("-c", setting, "diff-tree", *_PATCH, before, after).decode()
+            return self.git("-c", setting, "diff-tree", *_PATCH, END, before, after).decode()
 
     @contextmanager
     def _index(self, tree: str | None = None) -> Iterator[Path]:
@@ -212,7 +225,7 @@ class SnapshotRepo:
         with tempfile.TemporaryDirectory(prefix="index-") as folder:
             index = Path(folder, "index")
             if tree is not None:
-                self.git("read-tree", tree, index=index)
+                self.git("read-tree", END, object_id(tree), index=index)
             yield index
 
     def _written(self, index: Path, entries: Iterable[tuple[str, Entry | None]]) -> str:

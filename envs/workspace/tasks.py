@@ -49,6 +49,34 @@ class _Table(BaseModel):
     env: dict[str, str] = {}
 
 
+def read_data(task: Task) -> dict[str, Any]:
+    """Return the data of a task, checked: it may be from a graph's input or state, which anybody may have written.
+
+    Raises:
+        ConfigurationError: this is no task of a workspace; the message names what is wrong.
+    """
+    where = f"the task {task['id']!r:.100}"
+    data = task.get("data")
+    if not isinstance(data, Mapping) or not {"path", "verify"} <= data.keys():
+        raise ConfigurationError(f"{where} is not a workspace task")
+    named = {"id": task["id"], "instruction": task["instruction"]}
+    try:
+        table = _Table.model_validate({**data, **named})
+    except ValidationError as error:
+        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
+    if not table.id:
+        raise ConfigurationError(f"{where}: the id must not be empty")
+    for key, paths in (("path", [table.path]), ("show", table.show)):
+        for path in paths:
+            if not os.path.isabs(path) or path != os.path.normpath(path):
+                raise ConfigurationError(f"{where}: {key}: {path!r:.200} is not an absolute path without '..'")
+    return _data_of(table)
+
+
+def _data_of(table: _Table) -> dict[str, Any]:
+    return table.model_dump(exclude={"id", "instruction"})
+
+
 def read_tasks(file: Path) -> list[Task]:
     """Read a task file: one task, or several as `[[task]]`. Relative paths start at the file's folder.
 
@@ -97,5 +125,5 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     if missing := [shown for shown in show if not os.path.exists(shown)]:
         raise ConfigurationError(f"{where}: show: there is no {missing[0]}")
     name = table.id or re.sub(r"[^A-Za-z0-9_.-]+", "-", path.name).strip("-.")[:100] or "task"
-    data = table.model_dump(exclude={"id", "instruction"}) | {"path": str(path), "show": show}
+    data = _data_of(table) | {"path": str(path), "show": show}
     return Task(id=name, instruction=table.instruction, data=data)

@@ -154,7 +154,7 @@ class Grader:
         return self.protected(change.path) or (replaces and not self.protected.allowed(change.path))
 
     def _pristine_text(self, path: str) -> str:
-        return self._repo.blob(f"{self._pristine}:{path}").decode(errors="replace")
+        return self._repo.file(self._pristine, path).decode(errors="replace")
 
     def _source(self, copy: Copy, path: str) -> str:
         try:

@@ -9,11 +9,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
+from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import validated
 from langgraph_reflexion.lab.studio import SERVED
-from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory
-from langgraph_reflexion.lab.studio.settings import ALLOWED, SettingsForm, check_address
+from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory, environment_graphs
+from langgraph_reflexion.lab.studio.settings import ALLOWED, ALLOWED_PAGES, WORKSPACE, SettingsForm, check_address
 from langgraph_reflexion.prompts import load_prompts
+from tests.support.tools import need
 from tests.support.toys import Counter
 
 ROOT = Path(__file__).parents[2]
@@ -99,10 +101,15 @@ async def test_invalid_form_ends_the_run(name, form, word):
         ({"cache": "/tmp/replies.sqlite"}, "cache"),
         ({"model": "nobody:nothing"}, "provider"),
         ({"model": "file.py:model"}, "no code"),
+        ({"reflection_model": "file.py:model"}, "reflection_model.*no code"),
+        # A folder of the server, or a download.
+        ({"model": "huggingface:/srv/model"}, "no code"),
         ({"reflect_prompt": "Think.\n{% if %}"}, "reflect.*line 2"),
         ({"reflect_prompt": "{{ ''.__class__ }}"}, "unsafe"),
         ({"judge_prompt": '{% include "../README.md" %}'}, "README"),
-        ({"model": "openai:any", "base_url": "https://example.com/v1"}, "not on this machine"),
+        ({"model": "openai:any", "base_url": "https://example.com/v1"}, "not listed"),
+        # Any service of the server's machine may listen there.
+        ({"model": "openai:any", "base_url": "http://127.0.0.1:8000/v1"}, "not listed"),
         ({"model": "openai:any", "base_url": "http://me:secret@127.0.0.1/v1"}, "password"),
     ],
 )
@@ -165,10 +172,10 @@ async def test_graph_is_closed_after_use():
 
 
 def test_only_allowed_model_servers_are_accepted(monkeypatch):
-    monkeypatch.setenv(ALLOWED, "https://models.example/v1, https://other.example")
+    monkeypatch.setenv(ALLOWED, "https://models.example/v1, http://localhost:11434/v1")
     for allowed in ("https://models.example/v1/", "http://localhost:11434/v1"):
         check_address(allowed)
-    for other in ("https://models.example.evil/v1", "http://[::1].evil/v1", "http://[::1]:80evil/v1", "http://[::1"):
+    for other in ("https://models.example.evil/v1", "http://localhost:11434", "http://localhost:1/v1", "http://[::1"):
         with pytest.raises(ConfigurationError, match="base_url"):
             check_address(other)
 
@@ -179,3 +186,124 @@ def test_unedited_prompt_is_the_actors_default():
     assert settings.prompts(base) is base
     edited = settings.model_copy(update={"act_prompt": "Write it."})
     assert edited.prompts(base).render("act") == "Write it."
+
+
+CANARY = "PRIVATE-KEY-CANARY"
+
+
+@pytest.fixture
+def secret(tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_text(CANARY)
+    return tmp_path / "secret"
+
+
+@pytest.fixture
+def workspace(monkeypatch, tmp_path):
+    """The served graph of workspaces, with a cache of its own."""
+    need("bubblewrap")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return SERVED["workspace"]
+
+
+def naming(folder):
+    """A task of a client's own, which names a folder of the host, and commands."""
+    data = {"path": str(folder), "verify": ["cat key; false"], "show": [str(folder)], "network": True}
+    return {"id": "own", "instruction": "Read it.", "data": data}
+
+
+async def test_a_client_names_no_folder_of_the_host(workspace, secret):
+    async with workspace.graph(workspace.form(max_trials=1, max_actions=1)) as graph:
+        with pytest.raises(ConfigurationError, match="not one of its own"):
+            await graph.ainvoke({"task": naming(secret)})
+
+
+async def edit(factory, change, values=None, as_node=None):
+    """Change a thread's state after its first trial has begun, and continue it; returns the error and the state."""
+    saver = InMemorySaver()
+    async with factory.graph(factory.form(max_trials=1, max_actions=2)) as served:
+        graph = served.builder.compile(checkpointer=saver)
+        await graph.ainvoke({}, THREAD, interrupt_before=["observe"])
+    # Each run of a server builds its graph anew.
+    async with factory.graph(factory.form(max_trials=1, max_actions=2)) as served:
+        graph = served.builder.compile(checkpointer=saver)
+        state = (await graph.aget_state(THREAD)).values
+        await graph.aupdate_state(THREAD, change(state), as_node=as_node)
+        try:
+            await graph.ainvoke(None, THREAD)
+        except ConfigurationError as error:
+            return str(error), (await graph.aget_state(THREAD)).values
+        return "", (await graph.aget_state(THREAD)).values
+
+
+@pytest.mark.parametrize("as_node", [None, "reset", "observe", "reflect", "heuristic_check"])
+async def test_a_task_that_was_replaced_in_the_state_is_refused(workspace, secret, as_node):
+    def replaced(state):
+        # After a reflection, the next trial of the task begins.
+        ended = {"trials": [{"trial": 1}]} if as_node == "reflect" else {}
+        return {"task": {**state["task"], "data": naming(secret)["data"]}, "stop_reason": "hallucination", **ended}
+
+    said, state = await edit(workspace, replaced, as_node=as_node)
+    assert "not one of its own" in said + state["fault"]
+    assert CANARY not in str({**state, "task": None})
+
+
+async def test_a_snapshot_that_was_edited_in_the_state_is_refused(workspace, tmp_path):
+    def edited(state):
+        tree = f"--output={tmp_path / 'out'}"
+        return {"episode": {**state["episode"], "snapshot": {**state["episode"]["snapshot"], "tree": tree}}}
+
+    said, _ = await edit(workspace, edited)
+    assert "tree" in said
+    assert not (tmp_path / "out").exists()
+
+
+async def test_the_server_lists_a_task_file_for_workspaces(monkeypatch, tmp_path, secret):
+    need("bubblewrap")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "task.toml"
+    file.write_text('id = "mine"\npath = "secret"\ninstruction = "Read it."\nverify = ["grep -q CANARY key"]\n')
+    monkeypatch.setenv(WORKSPACE, str(file))
+    factory = environment_graphs(Workspace)
+    async with factory.graph(factory.form(max_trials=1)) as graph:
+        final = await graph.ainvoke({}, interrupt_after=["reset"])
+        assert (final["task"]["id"], final["task"]["data"]["path"]) == ("mine", str(secret))
+        with pytest.raises(ConfigurationError, match="not one of its own"):
+            await graph.ainvoke({"task": {**final["task"], "data": {**final["task"]["data"], "verify": ["id"]}}})
+
+
+async def test_a_game_lies_below_the_folder_of_its_split(alfworld, tmp_path):
+    """The splits of a download are read; a task's data does not lead out of them."""
+    (tmp_path / "outside").mkdir()
+    for folder in ("../../outside", str(tmp_path / "outside"), "a/../../../outside", "a\0b"):
+        task = {"id": "valid_seen/x", "instruction": "x", "data": {"split": "valid_seen", "folder": folder}}
+        async with alfworld.graph(alfworld.form()) as graph:
+            with pytest.raises(ConfigurationError, match="does not lie below"):
+                await graph.ainvoke({"task": task})
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("hotpotqa", {"split": "own", "question": "?", "answer": "", "supporting": [], "seed": "/etc"}),
+        ("webshop", {"split": "own", "goal": 0, "seed": "/etc"}),
+        ("webshop", {"split": ["own"], "goal": 0, "seed": 0}),
+    ],
+)
+async def test_the_data_of_a_task_has_its_types(name, data):
+    factory = SERVED[name]
+    async with factory.graph(factory.form()) as graph:
+        with pytest.raises(ConfigurationError, match="task"):
+            await graph.ainvoke({"task": {"id": "x", "instruction": "x", "data": data}})
+
+
+@pytest.mark.parametrize("name", ["hotpotqa", "fever"])
+async def test_pages_in_the_network_are_for_the_server_to_allow(monkeypatch, name):
+    factory = SERVED[name]
+    monkeypatch.delenv(ALLOWED_PAGES, raising=False)
+    with pytest.raises(ConfigurationError, match=f"{ALLOWED_PAGES}=wikipedia"):
+        async with factory.graph(factory.form(pages="wikipedia")):
+            pass
+    monkeypatch.setenv(ALLOWED_PAGES, "wikipedia")
+    async with factory.graph(factory.form(pages="wikipedia")) as graph:
+        assert graph.name == name

@@ -46,7 +46,8 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
     given: Any = state.get("task")
     begun, message = isinstance(given, dict) and "after" in given, new_message(state)
     if begun and not message:
-        return cast(Task, given)
+        # It may have been edited in the state since.
+        return _read(given)
     if message and (begun or not given):
         given = message.text
     task = environment.find_task(given) if isinstance(given, str) else _read(given)

@@ -24,8 +24,8 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import validated
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.lab.studio.settings import (
-    OPTIONS,
     SettingsForm,
+    server_options,
     settings_form,
     state_with,
     task_form,
@@ -95,12 +95,16 @@ class GraphFactory:
 
 def environment_graphs(environment: type[Environment]) -> GraphFactory:
     """Return the factory of an environment's graphs."""
-    settings_type, form = settings_form(environment), task_form(environment)
+    # Read once, when the server starts.
+    allowed = server_options(environment.name)
+    settings_type, form = settings_form(environment), task_form(environment, allowed)
 
     def build(settings: SettingsForm) -> BuiltGraph:
         chosen = settings.reflexion()
-        options = {name: getattr(settings, name) for name in OPTIONS.get(environment.name, ())}
+        options = {**settings.options(environment.name), **allowed}
         made = load_environment(environment.name, seed=chosen.seed, **options)
+        # Clients write tasks and edit states, and a client may be any web page.
+        made.own_tasks_only = True
         # To the server every use of SQLite blocks, even in memory.
         made.blocking = True
         rules = chosen.rules(made)

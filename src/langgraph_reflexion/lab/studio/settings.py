@@ -10,7 +10,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, cast, get_args, get_type_hints
 
-import httpx
 from langgraph.channels import EphemeralValue
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from typing_extensions import TypedDict
@@ -30,8 +29,16 @@ from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.support.secrets import public_url
 
+# A server's clients are strangers: the development server has no login, and any web page may call it. So a setting, an
+# input or a state names nothing of the host, and no address, unless whoever started the server has listed it.
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
-"""The environment variable that lists the model servers that a setting may name, besides those on this machine."""
+"""The environment variable that lists the model servers that a setting may name, separated by commas."""
+ALLOWED_PAGES = "LANGGRAPH_REFLEXION_PAGES"
+"""The environment variable that lists the sources of pages in the network that a setting may name."""
+WORKSPACE = "LANGGRAPH_REFLEXION_WORKSPACE"
+"""The environment variable that names the task file whose tasks the graph `workspace` has, in place of its own."""
+_IN_PROCESS = ("huggingface",)
+"""Providers that run a model in this process, from a folder or a download that its name names."""
 PROMPTS = {
     "act": ("act", "The Jinja template of the actor's prompt."),
     "reflect": ("reflect", "The Jinja template of the prompt that asks for a reflection."),
@@ -51,9 +58,11 @@ def words(names: Sequence[str]) -> Any:
     return Literal[tuple(names)]
 
 
+LOCAL_PAGES = "corpus"
+"""The source of pages that needs no network."""
 _PAGES = (
-    words(["corpus", "wikipedia"]),
-    setting("corpus", "observe", "The pages to search: the project's own invented ones, or the live Wikipedia."),
+    words([LOCAL_PAGES, "wikipedia"]),
+    setting(LOCAL_PAGES, "observe", "The pages to search: the project's own invented ones, or the live Wikipedia."),
 )
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
@@ -70,11 +79,25 @@ class SettingsForm(BaseModel):
         if shown.get("memory") == "full":  # the form shows a size all the same
             del shown["memory_size"]
         given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
-        if any(in_file(name) for name in (given.model, given.reflection_model) if name):
-            raise ConfigurationError("model: a setting names no code of the server: give PROVIDER:MODEL")
+        for field in ("model", "reflection_model"):
+            check_model(field, getattr(given, field))
         if given.base_url:
             check_address(given.base_url)
         return given
+
+    def options(self, environment: str) -> dict[str, Any]:
+        """Return the options of the environment.
+
+        Raises:
+            ConfigurationError: the pages are in a network, and the server does not allow that.
+        """
+        chosen = {name: getattr(self, name) for name in OPTIONS.get(environment, ())}
+        source = chosen.get("pages", LOCAL_PAGES)
+        if source != LOCAL_PAGES and source not in listed(ALLOWED_PAGES):
+            raise ConfigurationError(
+                f"pages: {source} is in the network: allow it in the server's environment, {ALLOWED_PAGES}={source}"
+            )
+        return chosen
 
     def approval(self, actions: Collection[str] = ()) -> Approval:
         """Return where the graph pauses; the chosen actor, with these `actions`, may lack some of the form."""
@@ -131,25 +154,53 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     )
 
 
-def check_address(base_url: str) -> None:
-    """Refuse a model server that a setting may not name.
+def listed(variable: str) -> list[str]:
+    """Return what an environment variable lists, separated by commas."""
+    return [each.strip() for each in os.environ.get(variable, "").split(",") if each.strip()]
 
-    The server's key is sent there, so whoever may write settings must not choose freely.
+
+def server_options(environment: str) -> dict[str, Any]:
+    """Return the options of an environment that the server's own environment sets."""
+    file = os.environ.get(WORKSPACE, "").strip()
+    if environment == "workspace" and file:
+        return {"task": file}
+    return {}
+
+
+def check_model(field: str, name: str | None) -> None:
+    """Refuse a model that a setting may not name, as it is code, a folder or a download.
+
+    Raises:
+        ConfigurationError: it is one of these.
+    """
+    if name is None:
+        return
+    provider = name.partition(":")[0].strip().casefold()
+    if in_file(name) or provider in _IN_PROCESS:
+        raise ConfigurationError(
+            f"{field}: a setting names no code and no folder of the server: give PROVIDER:MODEL of a provider with an "
+            "API, such as openai:gpt-4o-mini"
+        )
+
+
+def check_address(base_url: str) -> None:
+    """Refuse a model server that is not listed.
+
+    The server's key is sent there, and other services of this machine listen at addresses, too, so whoever may write
+    settings must not choose freely.
 
     Raises:
         ConfigurationError: the address is not allowed, or contains a password.
     """
     try:
-        # Parsed as the providers' clients parse it: the host that is checked is the one that is called.
-        shown, host = public_url(base_url), httpx.URL(base_url).host
-    except (ValueError, httpx.InvalidURL) as error:
+        shown = public_url(base_url)
+    except ValueError as error:
         raise ConfigurationError(f"base_url: not an address: {error}") from None
     if shown != base_url:
         raise ConfigurationError("base_url: a setting must not contain a user, a password or a query")
-    listed = [each.strip().rstrip("/") for each in os.environ.get(ALLOWED, "").split(",")]
-    if host not in ("localhost", "127.0.0.1", "::1") and base_url.rstrip("/") not in listed:
+    if base_url.rstrip("/") not in [each.rstrip("/") for each in listed(ALLOWED)]:
         raise ConfigurationError(
-            f"base_url: {shown} is not on this machine: allow it in the server's environment, {ALLOWED}={shown}"
+            f"base_url: {shown} is not listed: allow it in the server's environment, {ALLOWED}={shown}"
         )
 
 
@@ -197,12 +248,14 @@ class TaskForm(BaseModel):
         return Task(id=text, instruction=f"{label}: {text}", data=data)
 
 
-def task_form(environment: type[Environment]) -> type[TaskForm]:
-    """Make the form of an environment's tasks, with its splits."""
+def task_form(environment: type[Environment], options: Mapping[str, Any] = {}) -> type[TaskForm]:
+    """Make the form of an environment's tasks, with its splits; `options` are those of `server_options`."""
     splits: list[Any] = list(getattr(environment, "splits", ("own",)))
+    first = FAILS_FIRST.get(environment.name, 1)
+    if "task" in options:
+        splits, first = ["tasks"], 1
 
     split = Field(splits[0], description="The set of tasks.", json_schema_extra={"enum": splits})
-    first = FAILS_FIRST.get(environment.name, 1)
     number = Field(first, description="The task of the split, counted from 1.", ge=1)
     whole = Field(None, description="A whole task as JSON, as in a thread's state; overrides the other fields.")
     said: Any = Field([], description="A conversation. Its last message by a person is the task's id or instruction.")

@@ -1,0 +1,88 @@
+"""What a graph's state says of a workspace: data that others may have written, so it is checked where it is used.
+
+A server's clients edit states, and a checkpoint or a recorded run may come from anywhere. Nothing in them may become
+an option of git, a path outside of the copy, or another folder of the host.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
+from langgraph_reflexion.errors import ConfigurationError, validated
+
+_OBJECT = re.compile(r"[0-9a-f]{40}")
+
+
+def object_id(given: Any, what: str = "tree") -> str:
+    """Return the id of a git object, which is neither an option of git nor the name of anything else.
+
+    Raises:
+        ConfigurationError: it is no id; the message calls it `what`.
+    """
+    if isinstance(given, str) and _OBJECT.fullmatch(given):
+        return given
+    raise ConfigurationError(
+        f"{what}: {given!r:.100} is not the id of a git object (40 hexadecimal digits), so the state or the file that "
+        "it is from was changed: continue from an earlier checkpoint, or begin the task again"
+    )
+
+
+def _inside(given: str) -> str:
+    """Return a relative path, of folders below the workspace's root that a workspace can have."""
+    if "\0" in given or given.startswith("-") or os.path.isabs(given):
+        raise ValueError("must be a path below the workspace's root")
+    for name in given.split("/"):
+        if name in ("", ".", "..") or name in EXCLUDED:
+            raise ValueError("must be a path below the workspace's root")
+    return given
+
+
+_ObjectId = Annotated[str, AfterValidator(object_id)]
+_Inside = Annotated[str, AfterValidator(_inside)]
+
+
+class Prepared(BaseModel):
+    """What `Workspace.prepare` has written. Evaluators add other keys, which are theirs to check."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    tree: _ObjectId
+    """The files at the beginning."""
+    dependencies: list[_Inside]
+    """Folders of installed dependencies."""
+    run: Annotated[str, Field(pattern=r"\A[0-9a-f]{12}\z")]
+    """The name of the folder of this run's trials."""
+
+
+class Snapshot(BaseModel):
+    """What `WorkspaceEpisode.snapshot` has written."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    tree: _ObjectId
+    """The files."""
+    passed: _ObjectId | None
+    """The tree that last passed verification."""
+    submitted: bool
+
+
+def read_prepared(task: Mapping[str, Any], prepared: Any) -> Prepared:
+    """Return what was prepared for a task.
+
+    Raises:
+        ConfigurationError: it is not what `Workspace.prepare` writes.
+    """
+    return validated(Prepared, prepared, f"{{}} in what was prepared for the task {task['id']!r:.100}")
+
+
+def read_snapshot(task: Mapping[str, Any], snapshot: Any) -> Snapshot:
+    """Return a snapshot of an episode of a task.
+
+    Raises:
+        ConfigurationError: it is not what an episode writes.
+    """
+    return validated(Snapshot, snapshot, f"{{}} in a snapshot of the task {task['id']!r:.100}")
