@@ -65,8 +65,8 @@ class ReflectionExample:
 class Prompts:
     """The prompts of one domain.
 
-    Templates may be untrusted, as those of a run folder from somebody else or of a server's client: they run sandboxed
-    and can reach only their values.
+    Templates may be untrusted, as those of a run folder from somebody else or of a server's client: they run
+    sandboxed, and can reach only their values.
 
     Args:
         folder: The domain's folder; without one, the general templates only.

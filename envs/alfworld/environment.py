@@ -150,8 +150,8 @@ class ALFWorld(Environment):
             case {"split": str(split), "folder": str(folder)}:
                 if not _below(folder):
                     raise ConfigurationError(
-                        f"the task {task['id']!r}: folder: {folder!r:.200} does not lie below the folder of the split "
-                        f"{split!r:.100}"
+                        f"the task {task['id']!r}: folder: {folder!r:.200} does not lie below the folder of the "
+                        f"split {split!r:.100}"
                     )
                 return game_of(self._root(split) / folder, task["id"])
         raise ConfigurationError(f"the task {task['id']!r} is not a task of ALFWorld")

@@ -206,8 +206,8 @@ class Workspace(Environment):
         if self.own_tasks_only and self._own_data(task["id"]) != data:
             raise ConfigurationError(
                 f"the task {task['id']!r} is not one of its own, with the folder, the commands and the limits that "
-                f"they have here, and {self.name} plays no others: name one of its tasks (the generated ones depend on "
-                "the seed). To have others, whoever starts the server lists them in a task file (docs/studio.md)"
+                f"they have here, and {self.name} plays no others: name one of its tasks (the generated ones depend "
+                "on the seed). To have others, whoever starts the server lists them in a task file (docs/studio.md)"
             )
         return data
 

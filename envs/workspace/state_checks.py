@@ -26,8 +26,8 @@ def object_id(given: Any, what: str = "tree") -> str:
     if isinstance(given, str) and _OBJECT.fullmatch(given):
         return given
     raise ConfigurationError(
-        f"{what}: {given!r:.100} is not the id of a git object (40 hexadecimal digits), so the state or the file that "
-        "it is from was changed: continue from an earlier checkpoint, or begin the task again"
+        f"{what}: {given!r:.100} is not the id of a git object (40 hexadecimal digits), so the state or the file "
+        "that it is from was changed: continue from an earlier checkpoint, or begin the task again"
     )
 
 

@@ -29,8 +29,8 @@ from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.support.secrets import public_url
 
-# A server's clients are strangers: the development server has no login, and any web page may call it. So a setting, an
-# input or a state names nothing of the host, and no address, unless whoever started the server has listed it.
+# A server's clients are strangers: the development server has no login, and any web page may call it. So a setting,
+# an input or a state names nothing of the host, and no address, unless whoever started the server has listed it.
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 """The environment variable that lists the model servers that a setting may name, separated by commas."""
 ALLOWED_PAGES = "LANGGRAPH_REFLEXION_PAGES"
@@ -178,8 +178,8 @@ def check_model(field: str, name: str | None) -> None:
     provider = name.partition(":")[0].strip().casefold()
     if in_file(name) or provider in _IN_PROCESS:
         raise ConfigurationError(
-            f"{field}: a setting names no code and no folder of the server: give PROVIDER:MODEL of a provider with an "
-            "API, such as openai:gpt-4o-mini"
+            f"{field}: a setting names no code and no folder of the server: give PROVIDER:MODEL of a provider with "
+            "an API, such as openai:gpt-4o-mini"
         )
 
 
