@@ -1,0 +1,69 @@
+"""A run folder from somebody else: `report` and `show` run none of what it names."""
+
+import json
+import shutil
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.page import write_page
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.experiments.trials import trials_of_run
+from langgraph_reflexion.lab.settings import RunSettings
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """A run with a memory map, one of whose tasks failed and was reflected on."""
+    folder = tmp_path_factory.mktemp("real") / "run"
+    run(RunSettings(environment="alfworld", limit=3, max_trials=2, memory_map=True), folder)
+    return folder
+
+
+@pytest.fixture
+def received(real, tmp_path):
+    return shutil.copytree(real, tmp_path / "run")
+
+
+@pytest.fixture
+def mark(tmp_path):
+    return tmp_path / "mark"
+
+
+def change(folder, **settings):
+    info = json.loads((folder / "run.json").read_text())
+    info["settings"] |= settings
+    (folder / "run.json").write_text(json.dumps(info))
+
+
+def page(folder):
+    write_page(compare([folder]), folder.with_name("page.html"))
+    return folder.with_name("page.html").read_text()
+
+
+def test_a_page_runs_no_environment_that_the_folder_names(received, mark, tmp_path):
+    code = tmp_path / "theirs.py"
+    code.write_text(f"open({str(mark)!r}, 'w').close()\n")
+    change(received, environment=f"{code}:Theirs")
+    assert "Trial" in page(received)
+    assert not mark.exists()
+
+
+def test_a_page_opens_no_file_that_an_option_names(received, tmp_path):
+    other = {"environment": "hotpotqa", "memory_map": False}
+    change(received, **other, options={"path": str(tmp_path / "none")})
+    assert "the option path names" in page(received)
+
+
+@pytest.mark.parametrize(("name", "place"), [("act", 1), ("setting", 1), ("failed_trial", None)])
+def test_templates_of_the_folder_run_sandboxed(received, mark, name, place):
+    file = received / "prompts" / f"{name}.md"
+    attack = f"{{{{ cycler.__init__.__globals__.os.system('touch {mark}') }}}}\n"
+    file.write_text(attack + file.read_text())
+    page(received)
+    task = next(task for task, rows in read_run(received).tasks.items() if rows[0]["reflection"])
+    with pytest.raises(ConfigurationError, match="unsafe"):
+        trials_of_run(received, task).prompt(1, place)
+    assert not mark.exists()

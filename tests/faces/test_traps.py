@@ -1,0 +1,65 @@
+"""No input, setting, state or run folder makes a server, `report` or `show` touch what it names.
+
+Each field is filled with a path, an option, an address and the name of an object, while an audit hook watches the
+process (tests/support/audit.py).
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.settings import RunSettings
+from tests.support.tools import need
+
+ROOT = Path(__file__).parents[2]
+EVERY = pytest.param(["--all"], marks=pytest.mark.long, id="every-trap")
+SOME = pytest.param([], id="a-trap-for-each-field")
+
+
+def audited(folder, *words):
+    command = [sys.executable, "-m", "tests.support.audit", str(folder), *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_audit_sees_what_is_forbidden(tmp_path):
+    found = audited(tmp_path / "audit", "control")
+    assert {line.partition(":")[0] for line in found["seen"]} == {str(number) for number in range(7)}
+    assert len(found["sprung"]) == 2
+
+
+@pytest.mark.parametrize("every", [SOME, EVERY])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "alfworld",
+        "hotpotqa",
+        "workspace",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("fever", "programming", "webshop")),
+    ],
+)
+def test_a_served_graph_touches_nothing_else(tmp_path, graph, every):
+    if graph in ("workspace", "programming"):
+        need("bubblewrap")
+    found = audited(tmp_path / "audit", *every, "graph", graph)
+    assert (found["seen"], found["sprung"]) == ([], [])
+    assert found["cases"] > 40
+    # What is wrong is refused, and what is harmless is done.
+    assert found["ended"]["ConfigurationError"] > 10
+    assert found["ended"]["ended"] > 10
+
+
+@pytest.mark.parametrize("every", [SOME, EVERY])
+def test_reading_a_run_folder_touches_nothing_else(tmp_path, every):
+    played = {"environment": "alfworld", "memory_map": True} if every else {"environment": "hotpotqa"}
+    run(RunSettings(**played, limit=1, max_trials=2), tmp_path / "run")
+    found = audited(tmp_path / "audit", *every, "record", str(tmp_path / "run"))
+    assert (found["seen"], found["sprung"]) == ([], [])
+    assert found["cases"] > 150
+    # Exit statuses: read, or refused with a message.
+    assert found["ended"].keys() <= {"None", "2"}
