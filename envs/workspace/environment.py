@@ -205,9 +205,9 @@ class Workspace(Environment):
         data = read_data(task)
         if self.own_tasks_only and self._own_data(task["id"]) != data:
             raise ConfigurationError(
-                f"the task {task['id']!r} is not one of its own, with the folder, the commands and the limits that "
-                f"they have here, and {self.name} plays no others: name one of its tasks (the generated ones depend "
-                "on the seed). To have others, whoever starts the server lists them in a task file (docs/studio.md)"
+                f"the task {task['id']!r} is not one of the tasks of {self.name} here, with the same folder, "
+                "commands and limits: name one of these (the generated ones depend on the seed). Whoever starts a server may "
+                "list others in a task file (docs/studio.md)"
             )
         return data
 

@@ -7,14 +7,16 @@ an option of git, a path outside of the copy, or another folder of the host.
 import os
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
 from langgraph_reflexion.errors import ConfigurationError, validated
 
 _OBJECT = re.compile(r"[0-9a-f]{40}")
+_RUN = re.compile(r"[0-9a-f]{12}")
+_WHAT_TO_DO = "the state was changed: continue from an earlier checkpoint, or begin the task again"
 
 
 def object_id(given: Any, what: str = "tree") -> str:
@@ -26,9 +28,20 @@ def object_id(given: Any, what: str = "tree") -> str:
     if isinstance(given, str) and _OBJECT.fullmatch(given):
         return given
     raise ConfigurationError(
-        f"{what}: {given!r:.100} is not the id of a git object (40 hexadecimal digits), so the state or the file "
-        "that it is from was changed: continue from an earlier checkpoint, or begin the task again"
+        f"{what}: {given!r:.100} is not the id of a git object (40 hexadecimal digits): {_WHAT_TO_DO}"
     )
+
+
+def _object(given: str) -> str:
+    if not _OBJECT.fullmatch(given):
+        raise ValueError("must be the id of a git object (40 hexadecimal digits)")
+    return given
+
+
+def _run(given: str) -> str:
+    if not _RUN.fullmatch(given):
+        raise ValueError("must be a name of 12 hexadecimal digits")
+    return given
 
 
 def _inside(given: str) -> str:
@@ -41,7 +54,8 @@ def _inside(given: str) -> str:
     return given
 
 
-_ObjectId = Annotated[str, AfterValidator(object_id)]
+_ObjectId = Annotated[str, AfterValidator(_object)]
+_Model = TypeVar("_Model", bound=BaseModel)
 _Inside = Annotated[str, AfterValidator(_inside)]
 
 
@@ -54,7 +68,7 @@ class Prepared(BaseModel):
     """The files at the beginning."""
     dependencies: list[_Inside]
     """Folders of installed dependencies."""
-    run: Annotated[str, Field(pattern=r"\A[0-9a-f]{12}\z")]
+    run: Annotated[str, AfterValidator(_run)]
     """The name of the folder of this run's trials."""
 
 
@@ -76,7 +90,7 @@ def read_prepared(task: Mapping[str, Any], prepared: Any) -> Prepared:
     Raises:
         ConfigurationError: it is not what `Workspace.prepare` writes.
     """
-    return validated(Prepared, prepared, f"{{}} in what was prepared for the task {task['id']!r:.100}")
+    return _read(Prepared, prepared, f"{{}} of what was prepared for the task {task['id']!r:.100}")
 
 
 def read_snapshot(task: Mapping[str, Any], snapshot: Any) -> Snapshot:
@@ -85,4 +99,11 @@ def read_snapshot(task: Mapping[str, Any], snapshot: Any) -> Snapshot:
     Raises:
         ConfigurationError: it is not what an episode writes.
     """
-    return validated(Snapshot, snapshot, f"{{}} in a snapshot of the task {task['id']!r:.100}")
+    return _read(Snapshot, snapshot, f"{{}} of a snapshot of the task {task['id']!r:.100}")
+
+
+def _read(model: type[_Model], given: Any, what: str) -> _Model:
+    try:
+        return validated(model, given, what)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error}: {_WHAT_TO_DO}") from error

@@ -214,7 +214,7 @@ def naming(folder):
 
 async def test_a_client_names_no_folder_of_the_host(workspace, secret):
     async with workspace.graph(workspace.form(max_trials=1, max_actions=1)) as graph:
-        with pytest.raises(ConfigurationError, match="not one of its own"):
+        with pytest.raises(ConfigurationError, match="not one of the tasks"):
             await graph.ainvoke({"task": naming(secret)})
 
 
@@ -244,7 +244,7 @@ async def test_a_task_that_was_replaced_in_the_state_is_refused(workspace, secre
         return {"task": {**state["task"], "data": naming(secret)["data"]}, "stop_reason": "hallucination", **ended}
 
     said, state = await edit(workspace, replaced, as_node=as_node)
-    assert "not one of its own" in said + state["fault"]
+    assert "not one of the tasks" in said + state["fault"]
     assert CANARY not in str({**state, "task": None})
 
 
@@ -268,7 +268,7 @@ async def test_the_server_lists_a_task_file_for_workspaces(monkeypatch, tmp_path
     async with factory.graph(factory.form(max_trials=1)) as graph:
         final = await graph.ainvoke({}, interrupt_after=["reset"])
         assert (final["task"]["id"], final["task"]["data"]["path"]) == ("mine", str(secret))
-        with pytest.raises(ConfigurationError, match="not one of its own"):
+        with pytest.raises(ConfigurationError, match="not one of the tasks"):
             await graph.ainvoke({"task": {**final["task"], "data": {**final["task"]["data"], "verify": ["id"]}}})
 
 

@@ -8,18 +8,20 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client, get_sync_client
 
 from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.lab.studio.settings import ALLOWED
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import THREAD
 from tests.support.model_server import ModelServer
-from tests.support.processes import langgraph_dev
+from tests.support.processes import free_port, langgraph_dev
 from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]
@@ -37,10 +39,17 @@ def log(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(log, tmp_path_factory):
+def models():
+    """The port of the model server that the graphs' server allows."""
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def address(log, models, tmp_path_factory):
     pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install '.[studio]'")
     empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
     environment = {**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY}
+    environment[ALLOWED] = f"http://127.0.0.1:{models}/v1"
     # The server keeps its threads beside its log.
     with langgraph_dev(ROOT / "langgraph.json", log, environment, "--n-jobs-per-worker", "8") as address:
         yield address
@@ -215,22 +224,68 @@ def test_settings_are_accepted_as_configurable_next_to_server_keys(client):
     assert "unknown setting 'seeds'" in refused["__error__"]["message"]
 
 
-def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client):
+def test_edited_prompt_reaches_the_model_and_no_key_is_returned(client, models):
     """With a model called over HTTP, like real ones; the key belongs to the server."""
-    with ModelServer(faults=lambda request: None if request.key == KEY else "wrong-key") as served:
+    with ModelServer(faults=lambda request: None if request.key == KEY else "wrong-key", port=models) as served:
         context = {"model": "openai:any", "base_url": served.url}
         prompt = {"act_prompt": "You are a ferry that answers questions.\n" + load_prompts("hotpotqa").text("act")}
         thread = client.threads.create()["thread_id"]
         outcome = wait(client, thread, "hotpotqa", input={}, context=context | prompt)
         assert outcome["status"] == "solved", outcome
         assert "You are a ferry that answers questions." in json.dumps(served.requests[0].body)
-    with ModelServer(faults=["wrong-key"]) as served:
+    with ModelServer(faults=["wrong-key"], port=models) as served:
         refused = wait(client, None, "hotpotqa", input={}, context=context | {"base_url": served.url})
         assert "Error code: 401" in refused["__error__"]["message"]
         assert KEY not in str(refused)
     told = json.dumps([client.threads.get_history(thread, limit=100), client.runs.list(thread)], default=str)
     assert context["base_url"] in told
     assert KEY not in told
+
+
+CANARY = "PRIVATE-KEY-CANARY"
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """A task that names a folder of the host, and commands."""
+    need("bubblewrap")
+    (tmp_path / "key").write_text(CANARY)
+    data = {"path": str(tmp_path), "verify": ["cat key; false"], "show": [str(tmp_path)], "network": True}
+    return {"id": "ledger-py", "instruction": "Read it.", "data": data}
+
+
+def test_any_page_may_call_the_server_and_reads_nothing_of_the_host(address, secret):
+    """The development server has no login and answers every origin: that is why."""
+    context = {"max_trials": 1, "max_actions": 3}
+    asked = {"assistant_id": "workspace", "input": {"task": secret}, "context": context}
+    evil = {"Origin": "https://evil.example"}
+    answer = httpx.post(f"{address}/runs/wait", json=asked, headers=evil, timeout=120)
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "not one of the tasks" in answer.text
+    assert CANARY not in answer.text
+
+
+def test_an_edited_state_reads_and_writes_nothing_of_the_host(client, secret, tmp_path):
+    def attempt(change):
+        thread = client.threads.create()["thread_id"]
+        begun = wait(client, thread, "workspace", input={}, interrupt_before=["observe"])
+        client.threads.update_state(thread, change(begun["task"], begun["episode"]))
+        return str(wait(client, thread, "workspace", input=None))
+
+    def prepared(**changes):
+        return lambda task, _: {"task": {**task, "prepared": {**task["prepared"], **changes}}}
+
+    def snapshot(tree):
+        return lambda _, episode: {"episode": {**episode, "snapshot": {**episode["snapshot"], "tree": tree}}}
+
+    out = tmp_path / "out"
+    up = "../" * 20
+    assert "not one of the tasks" in attempt(lambda task, _: {"task": {**task, "data": secret["data"]}})
+    assert "12 hexadecimal" in attempt(prepared(run=f"{up}{out}"))
+    assert "below the workspace's root" in attempt(prepared(dependencies=[f"{up}{tmp_path}"]))
+    assert "git object" in attempt(prepared(tree=f"--output={out}"))
+    assert "git object" in attempt(snapshot(f"--output={out}"))
+    assert not out.exists()
 
 
 def test_event_loop_was_not_blocked(client, log):

@@ -121,9 +121,9 @@ def test_an_environment_may_be_confined_to_its_own_tasks(play, folder, tmp_path)
     for change in foreign:
         task = Task(**{**played.task, **change})
         for use in (played.environment.prepare, played.environment.start):
-            with pytest.raises(ConfigurationError, match="not one of its own"):
+            with pytest.raises(ConfigurationError, match="not one of the tasks"):
                 use(task)
-        with pytest.raises(ConfigurationError, match="not one of its own"):
+        with pytest.raises(ConfigurationError, match="not one of the tasks"):
             played.environment.restore(task, played.episode.snapshot())
     # What the agent is asked to do there is the client's business.
     played.environment.start(Task(**{**played.task, "instruction": "Tidy up."})).close()
