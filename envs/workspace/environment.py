@@ -206,8 +206,8 @@ class Workspace(Environment):
         if self.own_tasks_only and self._own_data(task["id"]) != data:
             raise ConfigurationError(
                 f"the task {task['id']!r} is not one of the tasks of {self.name} here, with the same folder, "
-                "commands and limits: name one of these (the generated ones depend on the seed). Whoever starts a server may "
-                "list others in a task file (docs/studio.md)"
+                "commands and limits: name one of these (the generated ones depend on the seed). Whoever starts a "
+                "server may list others in a task file (docs/studio.md)"
             )
         return data
 
