@@ -251,6 +251,7 @@ def secret(tmp_path):
     need("bubblewrap")
     (tmp_path / "key").write_text(CANARY)
     data = {"path": str(tmp_path), "verify": ["cat key; false"], "show": [str(tmp_path)], "network": True}
+    data |= {"protect": [], "allow": [], "timeout": 60.0, "memory": 512, "env": {}}
     return {"id": "ledger-py", "instruction": "Read it.", "data": data}
 
 

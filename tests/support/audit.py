@@ -50,6 +50,8 @@ PATHS = {
     "os.symlink": (0, 1),
 }
 """Events about files, and which of their arguments are paths."""
+PAGES = 7
+"""A page is written for one case of so many, as it takes long; it is no divisor of the number of traps."""
 CALLS = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request")
 STARTS = ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.spawn")
 
@@ -300,7 +302,7 @@ class Recorded:
             self.read(f"report {at}={text}", "report", self.folder)
             self.read(f"show {at}={text}", "show", self.folder)
             self.read(f"show 1 {at}={text}", "show", self.folder, "1")
-            if self.every or number % 10 == 0:
+            if number % PAGES == 0:
                 self.read(f"page {at}={text}", "report", self.folder, "--html", self.folder / "page.html")
 
 
