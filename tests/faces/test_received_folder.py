@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 
-from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.page import write_page
 from langgraph_reflexion.lab.experiments.record import read_run
@@ -54,16 +53,15 @@ def test_a_page_runs_no_environment_that_the_folder_names(received, mark, tmp_pa
 def test_a_page_opens_no_file_that_an_option_names(received, tmp_path):
     other = {"environment": "hotpotqa", "memory_map": False}
     change(received, **other, options={"path": str(tmp_path / "none")})
-    assert "the option path names" in page(received)
+    assert "Trial" in page(received)
 
 
 @pytest.mark.parametrize(("name", "place"), [("act", 1), ("setting", 1), ("failed_trial", None)])
-def test_templates_of_the_folder_run_sandboxed(received, mark, name, place):
-    file = received / "prompts" / f"{name}.md"
-    attack = f"{{{{ cycler.__init__.__globals__.os.system('touch {mark}') }}}}\n"
-    file.write_text(attack + file.read_text())
-    page(received)
+def test_prompts_are_those_that_were_recorded_and_no_template_of_the_folder_is_filled_in(received, mark, name, place):
     task = next(task for task, rows in read_run(received).tasks.items() if rows[0]["reflection"])
-    with pytest.raises(ConfigurationError, match="unsafe"):
-        trials_of_run(received, task).prompt(1, place)
+    before = repr(trials_of_run(received, task).prompt(1, place))
+    file = received / "prompts" / f"{name}.md"
+    file.write_text(f"{{{{ cycler.__init__.__globals__.os.system('touch {mark}') }}}}\nAnother template.\n")
+    assert repr(trials_of_run(received, task).prompt(1, place)) == before
+    assert "Another template." not in page(received)
     assert not mark.exists()
