@@ -65,3 +65,11 @@ def test_prompts_are_those_that_were_recorded_and_no_template_of_the_folder_is_f
     assert repr(trials_of_run(received, task).prompt(1, place)) == before
     assert "Another template." not in page(received)
     assert not mark.exists()
+
+
+def test_measures_that_are_no_numbers_are_a_clear_error(received):
+    rows = [json.loads(line) for line in (received / "trials.jsonl").read_text().splitlines()]
+    rows[0]["measures"] = {"f1": "high"}
+    (received / "trials.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(ConfigurationError, match="measures of trial 1"):
+        compare([received])

@@ -347,12 +347,21 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
         row = json.loads(line)
         # Reports need neither measures nor the usage by node.
         _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
+        _expect_measures(row)
         rows[key_of(row)], places[key_of(row)] = brief(row), place
         place += len(line)
     found: dict[str, list[TrialRow]] = {task: [] for task in tasks}
     for key in sorted(rows, key=itemgetter(1)):
         found[key[0]].append(rows[key])
     return found, places
+
+
+def _expect_measures(row: Mapping[str, Any]) -> None:
+    """Expect that the measures of a row can be averaged, whoever wrote it."""
+    measures = row.get("measures") or {}
+    if not isinstance(measures, dict) or not all(isinstance(value, int | float) for value in measures.values()):
+        place = f"trial {row['trial']} of {row['task_id']}"
+        raise ValueError(f"{TRIALS}: the measures of {place} are not numbers by name")
 
 
 def _whole(path: Path, keys: Sequence[Key], places: Mapping[Key, int]) -> list[TrialRow]:
