@@ -23,6 +23,7 @@ from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.worlds import expect_world
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -123,6 +124,11 @@ def create_reflexion(
         one_of("approval.actions", action, environment.actions())
 
     client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
+    if not agent:
+        expect_world(client.model, environment.name)
+        expect_world(reflector.model, environment.name)
+    elif chosen.reflects:
+        expect_world(reflector.model, "agents of your own")
     kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)

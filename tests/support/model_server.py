@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, convert_to_messages
 
-from langgraph_reflexion.errors import one_of
+from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN
 from tests.support.loopback import ENDINGS, Answer, Call, Ending, ErrorAnswer, FaultyServer
@@ -227,7 +227,11 @@ class ModelServer(FaultyServer[ModelRequest]):
             return Answer(b"", ending=ENDINGS[name])
         if name in _ERRORS:
             raise _error(name, request, detail)
-        reply = ask(self.model, request.body)
+        try:
+            reply = ask(self.model, request.body)
+        except ConfigurationError as error:
+            # A model that cannot answer this request will not answer it next time: no fault of the server.
+            raise ErrorAnswer(400, str(error), kind="invalid_request_error") from error
         whole, in_events = completion(request, reply), bool(request.body.get("stream"))
         if odd := fault if callable(fault) else _ODD.get(name):
             made = odd(whole)

@@ -17,7 +17,8 @@ from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.models.load import DEMO, load_model
+from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.objects import load_object, names_object
 
@@ -125,7 +126,7 @@ class AgentTasks(AgentEnvironment):
     def parts(self, model: str) -> dict[str, Any]:
         """Return the arguments of `create_reflexion` that are the agent's, under this name of a model."""
         # Where neither the agent has a model nor the run names one, none is called: see `settled`.
-        models = {"model": self.agent.model or load_model(DEMO)} if model == AGENTS_MODEL else {}
+        models = {"model": self.agent.model or UnaskedChatModel()} if model == AGENTS_MODEL else {}
         return {"actor": self.agent, **models}
 
 

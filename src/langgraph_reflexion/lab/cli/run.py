@@ -11,7 +11,6 @@ from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.settings import RunSettings
-from langgraph_reflexion.models.load import DEMO
 
 RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "lessons"]
 """The options of `resume`. `run.json` has no passwords, so that addresses may have to be given again."""
@@ -33,17 +32,9 @@ def run(
 
     The tasks are an environment's, or those of a file for your own agent.
     """
-    from langgraph_reflexion.envs import ENVIRONMENTS
     from langgraph_reflexion.lab.experiments.runner import run
 
-    env, demo = settings.environment, settings.model == DEMO
-    notice = ""
-    if demo and env not in {*ENVIRONMENTS, *ENVIRONMENTS.values()} and "tasks" not in settings.options:
-        notice = (
-            "the demo model knows only the built-in environments, and may solve nothing here: "
-            f"langgraph-reflexion play {env}, or choose another --model"
-        )
-    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, notice))
+    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json))
 
 
 @takes(RunSettings, only=RESUMABLE)
@@ -61,7 +52,7 @@ def resume(
     raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))
 
 
-def _run(work: Callable[[Any], Any], as_json: bool, notice: str = "") -> int:
+def _run(work: Callable[[Any], Any], as_json: bool) -> int:
     """Run or resume with a progress line, print the results and return the exit status."""
     if not as_json:
         say_starting()
@@ -72,7 +63,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, notice: str = "") -> int:
     from langgraph_reflexion.lab.experiments.runner import in_words
     from langgraph_reflexion.support.text import printable
 
-    progress = LiveProgress(Console(stderr=True), hidden=as_json, notice=notice)
+    progress = LiveProgress(Console(stderr=True), hidden=as_json)
     try:
         with sigterm_as_ctrl_c(), progress:
             summary = work(progress)

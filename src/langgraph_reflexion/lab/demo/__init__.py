@@ -1,4 +1,6 @@
-"""The demo model: rules instead of a language model, so that everything runs without a key.
+"""The demo model: rules instead of a language model, so that two worlds can be played without a key.
+
+It plays households (ALFWorld), and questions and claims (HotPotQA, FEVER), and refuses everything else.
 
 It is not a language model, and its results say nothing about one. But it plays by a language model's rules: it
 sees the messages and nothing else, makes mistakes of its own accord, and learns between trials from nothing but
@@ -8,7 +10,8 @@ the reflections in its prompt.
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -18,23 +21,50 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langgraph_reflexion.lab.demo import alfworld, hotpotqa, programming, webshop, workspace
-from langgraph_reflexion.lab.demo.persona import condensed, reply, retold
-from langgraph_reflexion.lab.demo.programming import read_assignment
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.demo import alfworld, hotpotqa
+from langgraph_reflexion.lab.demo.persona import condensed, reply
 from langgraph_reflexion.lab.demo.prompt import Prompt, read_prompt, split_notes, without_examples
 
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, for usage and budgets."""
 
+SHOWN = 60
+"""Characters of a prompt that an error quotes."""
+
+
+ANOTHER_MODEL = (
+    "name another model (--model), such as openai:gpt-4o-mini. One that you serve yourself needs no key: "
+    "`ollama pull qwen2.5-coder:1.5b`, then --model openai:qwen2.5-coder:1.5b --base-url http://localhost:11434/v1 "
+    "(docs/howto/models.md)"
+)
+"""What to do where the demo model cannot play."""
+
 
 class DemoChatModel(BaseChatModel):
-    """A rule-based chat model for the environments that ship. Deterministic: same messages and seed, same reply.
+    """A rule-based chat model for households and for questions. Deterministic: same messages and seed, same reply.
 
     Attributes:
         seed: Decides where the rules leave a choice.
+        worlds: The environments that it has rules for.
     """
 
     seed: int = 0
+    worlds: ClassVar[tuple[str, ...]] = ("alfworld", "hotpotqa", "fever")
+
+    def expect_world(self, name: str) -> None:
+        """Refuse an environment that there are no rules for.
+
+        Args:
+            name: The environment's name, or in words what else is to be played.
+
+        Raises:
+            ConfigurationError: there are no rules for it.
+        """
+        if name not in self.worlds:
+            raise ConfigurationError(
+                f"the demo model plays alfworld, hotpotqa and fever, not {name}: {ANOTHER_MODEL}"
+            )
 
     @property
     def _llm_type(self) -> str:
@@ -54,30 +84,42 @@ class DemoChatModel(BaseChatModel):
         own, lessons = split_notes(without_examples(messages))
         prompt = replace(read_prompt(own, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
-        assignment = read_assignment(own)
-        if assignment and prompt.role not in ("condense", "learn"):
-            said = programming.answer(assignment, Random(seed), allowed=prompt.allowed, in_text=not tools)
-        else:
-            said = _answer(prompt, Random(seed), in_text=not tools, retells=assignment is not None)
+        said = _answer(prompt, Random(seed), in_text=not tools)
         read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
         wrote = len(said.text) // CHARACTERS_PER_TOKEN + 1
         said.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
         return ChatResult(generations=[ChatGeneration(message=said)])
 
 
-def _answer(prompt: Prompt, rng: Random, *, in_text: bool, retells: bool) -> AIMessage:
-    world = next((each for each in (workspace, hotpotqa, webshop) if each.recognises(prompt)), alfworld)
+def _answer(prompt: Prompt, rng: Random, *, in_text: bool) -> AIMessage:
+    if prompt.role == "condense":
+        # Notes are condensed in the same way in every world, and the prompt does not say which it is.
+        return AIMessage(condensed(prompt.reflections))
+    world = _world_of(prompt)
     match prompt.role:
-        case "condense":
-            return AIMessage(condensed(prompt.reflections))
         case "learn":
-            retells |= world in (workspace, webshop)
-            return AIMessage(retold(prompt.turns) if retells else world.learn(prompt))
+            return AIMessage(world.learn(prompt))
         case "reflect":
             return AIMessage(world.reflect(prompt, rng))
         case "judge":
             return AIMessage(world.judge(prompt))
     return reply(prompt, world.act(prompt, rng), in_text=in_text)
+
+
+def _world_of(prompt: Prompt) -> ModuleType:
+    """Return the rules for what a prompt is about, by how its task begins.
+
+    Raises:
+        ConfigurationError: it is about something else.
+    """
+    for world in (hotpotqa, alfworld):
+        if world.recognises(prompt):
+            return world
+    begin = " ".join(prompt.opening.split())[:SHOWN] or "nothing"
+    raise ConfigurationError(
+        f"the demo model plays households, questions and claims, and the prompt is about something else ({begin!r}): "
+        f"{ANOTHER_MODEL}"
+    )
 
 
 __all__ = ["DemoChatModel"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.lab.demo.prompt import Prompt, Turn, sentences_of
+from langgraph_reflexion.lab.demo.prompt import Prompt, sentences_of
 
 LUCK = 0.03
 """Probability of avoiding a slip by chance."""
@@ -46,17 +46,7 @@ def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
     return AIMessage(act.thought, tool_calls=[call])
 
 
-STEPS, LETTERS = 8, 80
-"""Number of actions listed, and characters of each."""
-
-
 def condensed(notes: Sequence[str]) -> str:
     """Join notes, with each sentence once, at its latest place."""
     sentences = [sentence for note in notes for sentence in sentences_of(note)]
     return " ".join(dict.fromkeys(reversed(dict.fromkeys(reversed(sentences)))))
-
-
-def retold(turns: Sequence[Turn]) -> str:
-    """List the last actions of a successful trial."""
-    done = [" ".join(turn.action.split())[:LETTERS] for turn in turns if turn.action]
-    return f"What worked, in this order: {'; '.join(done[-STEPS:]) or 'to hand it in at once'}."

@@ -24,15 +24,15 @@ SHOWN = 70
 class LiveProgress(Observer):
     """One line on standard error: tasks done, time, solved so far, trial, tokens, cost, actions, what it waits for.
 
-    It is drawn in terminals only, unless `hidden`. A `notice` is printed when the run begins.
+    It is drawn in terminals only, unless `hidden`.
 
     Attributes:
         folder: The run folder; None before the run began.
         rows: N trials recorded so far.
     """
 
-    def __init__(self, console: Console, *, hidden: bool, notice: str = "") -> None:
-        self._notice, self._hidden = notice, hidden
+    def __init__(self, console: Console, *, hidden: bool) -> None:
+        self._hidden = hidden
         self._said: set[str] = set()
         self.folder: Path | None = None
         self.rows = 0
@@ -63,10 +63,10 @@ class LiveProgress(Observer):
         self._progress.stop()
 
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
-        for notice in (self._notice, played_by and f"played by {played_by}"):
-            if notice and notice not in self._said:
-                self._said.add(notice)
-                self._progress.console.print(Text(printable(f"langgraph-reflexion: {notice}")), soft_wrap=True)
+        if played_by and played_by not in self._said:
+            self._said.add(played_by)
+            line = printable(f"langgraph-reflexion: played by {played_by}")
+            self._progress.console.print(Text(line), soft_wrap=True)
         self.folder, self._trials = folder, trials
         self._solved = self._actions = self._errors = self._tokens = 0
         self._cost = 0.0

@@ -31,6 +31,7 @@ from langgraph_reflexion.lab.studio.settings import (
     task_form,
     task_in,
 )
+from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.sync import finished, in_thread
@@ -63,7 +64,8 @@ class GraphFactory:
     """Builds the graphs of one kind, for settings that are filled into a form."""
 
     form: type[SettingsForm]
-    build: Callable[[Any], BuiltGraph]
+    build: Callable[[Any, bool], BuiltGraph]
+    """Builds the graph for settings, and says whether it is to be run, or only drawn and read."""
 
     def serve(self, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AbstractAsyncContextManager[Compiled]:
         """Return the graph that the server asks for. Only a run needs valid settings.
@@ -76,17 +78,22 @@ class GraphFactory:
         """
         if run := runtime.execution_runtime:
             given = {name: value for name, value in (run.context or {}).items() if not name.startswith(OWN_KEYS)}
-            return self.graph(validated(self.form, given, "setting"))
+            return self.graph(validated(self.form, given, "setting"), runs=True)
         given = config.get("configurable", {})
         try:
-            return self.graph(self.form(**{name: given[name] for name in ["strategy"] if name in given}))
+            return self.graph(self.form(**{name: given[name] for name in ["strategy"] if name in given}), runs=False)
         except ValidationError:
-            return self.graph(self.form())
+            return self.graph(self.form(), runs=False)
 
     @asynccontextmanager
-    async def graph(self, settings: SettingsForm) -> AsyncIterator[Compiled]:
-        """Return the graph for these settings, for as long as it is used."""
-        built = await in_thread(lambda: self.build(settings), BuiltGraph.close)
+    async def graph(self, settings: SettingsForm, *, runs: bool) -> AsyncIterator[Compiled]:
+        """Return the graph for these settings, for as long as it is used.
+
+        Args:
+            settings: The settings.
+            runs: Whether it is to be run; if not, it is only drawn or read, and no model has to be named.
+        """
+        built = await in_thread(lambda: self.build(settings, runs), BuiltGraph.close)
         try:
             yield built.graph
         finally:
@@ -99,7 +106,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
     allowed = server_options(environment.name)
     settings_type, form = settings_form(environment), task_form(environment, allowed)
 
-    def build(settings: SettingsForm) -> BuiltGraph:
+    def build(settings: SettingsForm, runs: bool) -> BuiltGraph:
         chosen = settings.reflexion()
         options = {**settings.options(environment.name), **allowed}
         made = load_environment(environment.name, seed=chosen.seed, **options)
@@ -109,10 +116,12 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         made.blocking = True
         rules = chosen.rules(made)
         played = made.variant(rules.actor) if rules.actor in made.variants else made
+        models: dict[str, Any] = {} if runs else {"model": UnaskedChatModel()}
         graph = chosen.build(
             made,
             prompts=settings.prompts(load_prompts(played.prompts_from)),
             approval=settings.approval(played.actions()),
+            **models,
         )
 
         def find(state: Mapping[str, Any]) -> Task | None:

@@ -19,6 +19,7 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import extra
+from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.loop.conversation import new_message
 from langgraph_reflexion.loop.profiles import load_profile
@@ -64,6 +65,11 @@ _PAGES = (
     words([LOCAL_PAGES, "wikipedia"]),
     setting(LOCAL_PAGES, "observe", "The pages to search: the project's own invented ones, or the live Wikipedia."),
 )
+NAMED_MODEL = (
+    "PROVIDER:MODEL, such as openai:gpt-4o-mini. Without a key: `ollama pull qwen2.5-coder:1.5b`, here "
+    "openai:qwen2.5-coder:1.5b, and http://localhost:11434/v1 as base_url."
+)
+"""The model's description where the demo model cannot play."""
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
 
@@ -133,6 +139,10 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
     for field, declared in ReflexionSettings.model_fields.items():
         if not (node := extra(declared, "node")):
+            continue
+        if field == "model" and environment.name not in DemoChatModel.worlds:
+            # No default can be played here: the field begins empty, and says what to fill in.
+            fields[field] = (str, setting("", node, NAMED_MODEL))
             continue
         # A form shows the default, and an empty text in place of None.
         optional = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
@@ -204,7 +214,7 @@ def check_address(base_url: str) -> None:
         )
 
 
-FAILS_FIRST = {"alfworld": 3, "programming": 2, "hotpotqa": 5, "fever": 2, "workspace": 2}
+FAILS_FIRST = {"alfworld": 3, "hotpotqa": 5, "fever": 2}
 """The task of an empty form, if not the first: one that the demo model solves after a reflection."""
 
 

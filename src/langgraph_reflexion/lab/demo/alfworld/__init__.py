@@ -78,6 +78,11 @@ class Notes:
     take_first: bool = False
 
 
+def recognises(prompt: Prompt) -> bool:
+    """Return whether a prompt is about a household task."""
+    return "Your task is to:" in prompt.opening
+
+
 def act(prompt: Prompt, rng: Random) -> Act:
     """Return the next action."""
     thought, name, args = _step(prompt, read_goal(prompt), rng)
