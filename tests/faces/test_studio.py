@@ -15,6 +15,7 @@ from langgraph_reflexion.lab.studio import SERVED
 from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory, environment_graphs
 from langgraph_reflexion.lab.studio.settings import ALLOWED, ALLOWED_PAGES, WORKSPACE, SettingsForm, check_address
 from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.tools import need
 from tests.support.toys import Counter
 
@@ -35,9 +36,10 @@ async def test_form_settings_and_diagram(name):
     for field, schema in factory.form.model_json_schema()["properties"].items():
         assert schema["type"] in ("string", "integer", "boolean", "array"), field
         assert set(schema["langgraph_nodes"]) <= NODES, field
-        [row] = [line for line in written if line.startswith(f"| `{field}` |") and line.count("|") == 5]
-        assert row.endswith(f"| {', '.join(schema['langgraph_nodes'])} | {schema['description']} |")
-    async with factory.graph(factory.form()) as graph:
+        rows = [line for line in written if line.startswith(f"| `{field}`") and line.count("|") == 5]
+        end = f"| {', '.join(schema['langgraph_nodes'])} | {schema['description']} |"
+        assert [row for row in rows if row.endswith(end)], field
+    async with factory.graph(factory.form(), runs=False) as graph:
         form, drawing = graph.get_input_jsonschema(), graph.get_graph().nodes
     assert all(field["description"] for field in form["properties"].values())
     assert all(len((drawing[node].metadata or {})["description"]) > 20 for node in NODES)
@@ -121,6 +123,15 @@ async def test_invalid_setting_ends_the_run(settings, word):
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["programming", "webshop", "workspace"])
+async def test_a_world_that_the_demo_model_does_not_know_asks_for_a_model(name):
+    factory = SERVED[name]
+    assert factory.form().model == ""
+    with pytest.raises(ConfigurationError, match=rf"not {name}: name another model .* needs no key"):
+        async with factory.graph(validated(factory.form, {"model": ""}, "setting")):
+            pass
+
+
 async def test_chat_learns_from_its_reflections_and_continues():
     hotpotqa = SERVED["hotpotqa"]
     async with hotpotqa.graph(hotpotqa.form(evaluator="llm")) as graph:
@@ -146,11 +157,11 @@ async def test_graph_is_closed_after_use():
     made, building, proceed = list[Closing](), threading.Event(), threading.Event()
     alfworld = SERVED["alfworld"]
 
-    def build(settings: SettingsForm) -> BuiltGraph:
+    def build(settings: SettingsForm, runs: bool) -> BuiltGraph:
         made.append(Closing())
         building.set()
         proceed.wait(10)
-        graph = create_reflexion("demo", made[-1])
+        graph = create_reflexion(ScriptedChatModel(replies=[]), made[-1])
         return BuiltGraph(graph.compile(), made[-1], graph.pool)
 
     async def use() -> None:

@@ -15,11 +15,14 @@ from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
 from langgraph_reflexion.lab.experiments.locks import locked
-from langgraph_reflexion.lab.experiments.runner import run_setup
+from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.runner import run, run_setup
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support import toys
+from tests.support.scripts import SmallModel
 from tests.support.toys import asks_for, finished, text_of
 
 pytestmark = pytest.mark.needs("sandbox")
@@ -120,6 +123,16 @@ def test_a_run_records_verdict_and_truth(problems, tmp_path):
         summary = asyncio.run(run_setup(settings, setup, tmp_path))
     assert (summary.report.answers or {})["false_positive"] == 1, "its own test passes what is wrong"
     assert summary.report.solved == [0, 0]
+
+
+def test_a_reflection_leads_from_a_wrong_program_to_a_right_one_by_the_hidden_tests_too(tmp_path):
+    with ModelServer(SmallModel()) as server:
+        given = {"environment": "programming", "model": "openai:small", "base_url": server.url}
+        summary = run(RunSettings(**given, max_trials=3, limit=3), tmp_path / "run")
+    rows = read_run(tmp_path / "run").trials
+    outcomes = {(row["trial"], row["verdict"], row["success"]) for row in rows}
+    assert outcomes == {(1, False, False), (2, True, True)}
+    assert summary.report.solved == [0, 3, 3]
 
 
 @pytest.mark.long

@@ -6,17 +6,16 @@ import pytest
 
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.envs.hotpotqa.world.country import words
-from langgraph_reflexion.envs.webshop.catalogue import vocabulary
 from langgraph_reflexion.lab import demo as package
 from langgraph_reflexion.lab.demo import DemoChatModel
 from tests.support.demo import confused, curve_of, forgetful, play_all
 
-ALFWORLD, HOTPOTQA, GIVEN, FEVER, WEBSHOP = "alfworld", "hotpotqa", "hotpotqa cot-gt", "fever", "webshop"
-TASKS = {ALFWORLD: 24, HOTPOTQA: 24, GIVEN: 24, FEVER: 48, WEBSHOP: 16}
-TRIALS = {ALFWORLD: 4, HOTPOTQA: 6, GIVEN: 6, FEVER: 6, WEBSHOP: 4}
+ALFWORLD, HOTPOTQA, GIVEN, FEVER = "alfworld", "hotpotqa", "hotpotqa cot-gt", "fever"
+TASKS = {ALFWORLD: 24, HOTPOTQA: 24, GIVEN: 24, FEVER: 48}
+TRIALS = {ALFWORLD: 4, HOTPOTQA: 6, GIVEN: 6, FEVER: 6}
 FEW, HALF = 8, 12
 """The tasks, the first ones, whose outcomes are compared one by one, and as a share."""
-QUESTION = {ALFWORLD: "Your task is to:", HOTPOTQA: "Question: ", WEBSHOP: "Instruction:"}
+QUESTION = {ALFWORLD: "Your task is to:", HOTPOTQA: "Question: "}
 SOURCES = Path(package.__file__).parent
 
 
@@ -63,7 +62,7 @@ def test_tool_calls_give_the_same_run(name):
     assert [final["reflections"] for final in finals] == [final["reflections"] for final in expected]
 
 
-@pytest.mark.parametrize(("name", "agreement"), [(ALFWORLD, 0.9), (HOTPOTQA, 0.85), (WEBSHOP, 0.8)])
+@pytest.mark.parametrize(("name", "agreement"), [(ALFWORLD, 0.9), (HOTPOTQA, 0.85)])
 def test_judge_mostly_agrees_with_the_truth(name, agreement):
     records = [record for final in play(name, evaluator="llm", max_trials=2) for record in final["trials"]]
     assert sum(record["verdict"] == record["success"] for record in records) / len(records) > agreement
@@ -89,7 +88,7 @@ def test_cot_actor_guesses_and_learns_from_wrong_guesses():
 def test_demo_model_contains_no_world():
     assert set(DemoChatModel.model_fields) - set(DemoChatModel.__mro__[1].model_fields) == {"seed"}
     source = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
-    assert not [path for path, text in source.items() if re.search(r"langgraph_reflexion\.(?!demo)", text)]
+    assert not [path for path, text in source.items() if re.search(r"langgraph_reflexion\.(?!demo|errors)", text)]
     world = words()
     invented = {part for parts in world["names"].values() for part in parts if len(part) > 4}
     chosen = world["choices"]
@@ -97,8 +96,3 @@ def test_demo_model_contains_no_world():
     invented |= {*chosen["makers"].values()} - {"play"}
     known = set(re.findall(r"[\w ]+?(?=\W)", "".join(t for p, t in source.items() if "alfworld" not in p.parts)))
     assert not invented & known
-    shop = "".join(text for path, text in source.items() if path.parent.name == "webshop").lower()
-    for category in vocabulary()["category"]:
-        values = [value for values in category["options"].values() for value in values]
-        for word in {*category["attributes"], *category["things"], *category["options"], *values}:
-            assert not re.search(rf"\b{word}\b", shop), word

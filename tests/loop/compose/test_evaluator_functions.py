@@ -142,5 +142,6 @@ def test_an_environments_trial_has_no_messages():
 
 
 def test_nothing_is_a_failure_unless_the_evaluator_looks_further():
-    graph = create_reflexion("demo", actor=lambda messages: "", evaluator=lambda state: True, max_trials=1)
+    model = ScriptedChatModel(replies=[])
+    graph = create_reflexion(model, actor=lambda messages: "", evaluator=lambda state: True, max_trials=1)
     assert graph.compile().invoke({"task": TASK})["status"] == "solved"

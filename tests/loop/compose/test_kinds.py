@@ -124,9 +124,9 @@ async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind, ho
 @pytest.mark.parametrize(
     ("model", "agent", "words"),
     [
-        ("demo", graph(Notes, lambda state: {}), r"question, notes.*make_input"),
+        (ScriptedChatModel(replies=[]), graph(Notes, lambda state: {}), r"question, notes.*make_input"),
         (
-            "demo",
+            ScriptedChatModel(replies=[]),
             RunnableLambda(lambda messages: {"messages": [{"answer": 3}]}),
             r"messages cannot be read: \{'answer'",
         ),
@@ -141,5 +141,7 @@ def test_an_agent_that_cannot_be_wrapped_is_refused(model, agent, words):
 
 def test_a_tools_message_alone_is_in_the_trajectory():
     agent = RunnableLambda(lambda messages: {"messages": [ToolMessage("It is 3.", tool_call_id="elsewhere")]})
-    final = create_reflexion("demo", actor=agent, evaluator=three).compile().invoke({"task": TASK})
+    final = (
+        create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=three).compile().invoke({"task": TASK})
+    )
     assert (final["result"], [step["observation"] for step in final["trajectory"]]) == ("It is 3.", ["It is 3."])

@@ -308,7 +308,7 @@ def asking(world, saver=None):
 
 def test_an_interrupt_that_nothing_could_resume_is_an_error_and_no_result():
     actor = asking([], InMemorySaver())
-    graph = lr.create_reflexion("demo", actor=actor, evaluator=lambda result: True).compile()
+    graph = lr.create_reflexion(ScriptedChatModel(replies=[]), actor=actor, evaluator=lambda result: True).compile()
     with pytest.raises(lr.ConfigurationError, match=r"interrupted its run.*compile\(checkpointer="):
         graph.invoke(INPUT)
 

@@ -8,18 +8,33 @@ from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.lab.demo.prompt import without_examples
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.settings import RunSettings
+from tests.support.model_server import ModelServer
+from tests.support.scripts import SmallModel
+from tests.support.scripts.webshop import LESSON as RECIPE
 from tests.support.toys import asks_for, play
 
 pytestmark = pytest.mark.extra("webshop")
 
 
 def test_a_run_reports_the_mean_reward(tmp_path):
-    settings = RunSettings(environment="webshop", strategy="retry", max_trials=1, limit=4, seed=1)
-    report = run(settings, tmp_path / "run").report
+    with ModelServer(SmallModel()) as server:
+        given = {"environment": "webshop", "model": "openai:small", "base_url": server.url}
+        settings = RunSettings(**given, strategy="retry", max_trials=1, limit=4)
+        report = run(settings, tmp_path / "run").report
     rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
     assert {tuple(row["measures"]) for row in rows} == {("reward", "type", "attributes", "options", "price")}
     assert [row["success"] for row in rows] == [row["measures"]["reward"] == 1.0 for row in rows]
     assert report.measures["reward"][0] == pytest.approx(sum(row["measures"]["reward"] for row in rows) / 4, abs=1e-4)
+
+
+@pytest.mark.parametrize("actor", ["react", "tools"])
+def test_a_wrong_purchase_has_a_part_of_the_reward_and_the_reflection_on_it_leads_to_the_right_one(actor):
+    shop = WebShop()
+    final, _ = play(SmallModel(), shop, task=shop.tasks()[2], max_trials=3, actor=actor)
+    assert (final["status"], [reflection["text"] for reflection in final["reflections"]]) == ("solved", [RECIPE])
+    wrong, right = (trial["score"] for trial in final["trials"])
+    assert 0 < wrong < 1
+    assert right == 1.0
 
 
 LESSON = "I bought the first thing that I saw. Next time I will look at the price before I buy."

@@ -78,7 +78,7 @@ class GraphFactory:
         """
         if run := runtime.execution_runtime:
             given = {name: value for name, value in (run.context or {}).items() if not name.startswith(OWN_KEYS)}
-            return self.graph(validated(self.form, given, "setting"), runs=True)
+            return self.graph(validated(self.form, given, "setting"))
         given = config.get("configurable", {})
         try:
             return self.graph(self.form(**{name: given[name] for name in ["strategy"] if name in given}), runs=False)
@@ -86,7 +86,7 @@ class GraphFactory:
             return self.graph(self.form(), runs=False)
 
     @asynccontextmanager
-    async def graph(self, settings: SettingsForm, *, runs: bool) -> AsyncIterator[Compiled]:
+    async def graph(self, settings: SettingsForm, *, runs: bool = True) -> AsyncIterator[Compiled]:
         """Return the graph for these settings, for as long as it is used.
 
         Args:
