@@ -117,6 +117,28 @@ def test_invalid_arguments_print_one_line(home, args, word):
     assert sorted(path.name for path in home.glob("*/*.*")) == ["__init__.py", "guessing.py"]
 
 
+WORK = 'task={"path": "toys", "instruction": "x", "verify": "true"}'
+
+
+@pytest.mark.parametrize(
+    ("args", "world"),
+    [
+        pytest.param(["programming"], "programming", marks=pytest.mark.needs("sandbox")),
+        pytest.param(["webshop"], "webshop", marks=pytest.mark.extra("webshop")),
+        pytest.param(["workspace", "--option", WORK], "workspace", marks=pytest.mark.needs("bubblewrap")),
+        ([ENV], "guessing"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the sandbox is Landlock")
+def test_a_run_that_needs_a_model_says_so_before_it_begins(home, args, world):
+    status, out, err = call(home, "run", *args)
+    assert (status, out) == (2, "")
+    said = one_line(err)
+    assert f"not {world}: name another model (--model), such as openai:gpt-4o-mini" in said
+    assert "needs no key: `ollama pull" in said
+    assert not (home / "runs").exists()
+
+
 def test_play_command(home):
     status, out, err = call(home, "play", ENV, "--task", "g2", typed="?\ndance\n\nwait\nsay 2\nsay 3\n")
     assert (status, err) == (0, "")

@@ -22,6 +22,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import THREAD
 from tests.support.model_server import ModelServer
 from tests.support.processes import free_port, langgraph_dev
+from tests.support.scripts import SmallModel
 from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,8 @@ NODES = {"reset", "act", "observe", "heuristic_check", "evaluate", "reflect"}
 KEY = "sk-this-is-nobodys-business"
 FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreographer Tassa Pellendorn?"
 SANDBOXED = {"programming", "workspace"}
+NAMED = {"programming", "webshop", "workspace"}
+"""The graphs whose model has to be named."""
 EDITED = "A person has written this."
 
 
@@ -74,8 +77,9 @@ def said(text):
 class Life:
     """What a user does with a graph in Studio, from opening it."""
 
-    def __init__(self, client, graph):
+    def __init__(self, client, graph, model):
         self.client, self.graph = client, graph
+        self.model = model
         [found] = client.assistants.search(graph_id=graph, limit=1, metadata={"created_by": "system"})
         self.schemas = client.assistants.get_schemas(found["assistant_id"])
         drawing = client.assistants.get_graph(found["assistant_id"], xray=True)
@@ -84,9 +88,10 @@ class Life:
         assert self.schemas["state_schema"]["$defs"]["Step"]["properties"]["observation"]["description"]
 
     def run(self):
-        """Runs with an empty form: a task from which the demo model learns."""
+        """Runs with an empty form: a task that the model solves after a reflection."""
         self.thread = self.client.threads.create()["thread_id"]
-        stream = list(self.client.runs.stream(self.thread, self.graph, input={}, stream_mode=["updates", "values"]))
+        shown = {"stream_mode": ["updates", "values"], "context": self.model}
+        stream = list(self.client.runs.stream(self.thread, self.graph, input={}, **shown))
         updates = [pair for event in stream if event.event == "updates" for pair in event.data.items()]
         assert [name for name, _ in updates[:3]] == ["reset", "act", "observe"]
         assert updates[-1][0] == "evaluate"
@@ -111,14 +116,15 @@ class Life:
             as_node="observe",
             checkpoint_id=seen["checkpoint"]["checkpoint_id"],
         )
-        rest = {"checkpoint": forked["checkpoint"], "interrupt_after": ["heuristic_check"]}
+        rest = {"checkpoint": forked["checkpoint"], "interrupt_after": ["heuristic_check"], "context": self.model}
         begun = wait(self.client, self.thread, self.graph, input=None, **rest)
         assert (begun["trajectory"][0]["observation"], begun["status"]) == (EDITED, "running")
 
     def begin_again(self):
         """Begins a new task on the thread that the fork has left in the middle of a trial."""
         other = {"split": "generated-12"} if self.graph == "workspace" else {"number": 4}
-        begun = wait(self.client, self.thread, self.graph, input=other, interrupt_after=["reset"])
+        given = {"interrupt_after": ["reset"], "context": self.model}
+        begun = wait(self.client, self.thread, self.graph, input=other, **given)
         assert begun["task"]["id"] != self.values["task"]["id"]
         assert (begun["status"], begun["trial"], begun["trials"]) == ("running", 1, [])
         assert (begun["trajectory"], begun["reflections"]) == ([], [])
@@ -126,7 +132,7 @@ class Life:
     def approve(self):
         """Rejects the action that a pause shows."""
         known = self.schemas["context_schema"]["properties"]["approve_actions"]["items"]["enum"]
-        given = {"context": {"approve_actions": known}}
+        given = {"context": {**self.model, "approve_actions": known}}
         thread = self.client.threads.create()["thread_id"]
         wait(self.client, thread, self.graph, input={}, **given)
         paused = self.client.threads.get_state(thread)
@@ -148,13 +154,13 @@ class Life:
         assistant = self.client.assistants.create(self.graph, context=wrong)["assistant_id"]
         assert "max_trials" in wait(self.client, None, assistant, input={})["__error__"]["message"]
         assert self.client.assistants.get_schemas(assistant) == self.schemas
-        self.client.assistants.update(assistant, context={"max_trials": 1, "strategy": "retry"})
+        self.client.assistants.update(assistant, context={**self.model, "max_trials": 1, "strategy": "retry"})
         assert wait(self.client, None, assistant, input={}, interrupt_after=["reset"])["status"] == "running"
 
 
-def live(address, graph):
+def live(address, graph, model):
     with get_sync_client(url=address) as client:
-        life = Life(client, graph)
+        life = Life(client, graph, model)
         for part in (life.run, life.fork, life.begin_again, life.approve, life.mend):
             part()
 
@@ -167,8 +173,10 @@ def lives(client, address):
     [programming] = client.assistants.search(graph_id="programming", limit=1, metadata={"created_by": "system"})
     if "programming" in possible:
         client.assistants.get_schemas(programming["assistant_id"])
-    with ThreadPoolExecutor(len(possible)) as pool:
-        yield {name: pool.submit(live, address, name) for name in possible}
+    with ModelServer(SmallModel()) as served, ThreadPoolExecutor(len(possible)) as pool:
+        named = {"model": "openai:small", "base_url": served.url}
+        models = {name: named if name in NAMED else {} for name in possible}
+        yield {name: pool.submit(live, address, name, models[name]) for name in possible}
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -176,6 +184,13 @@ def test_graph_is_run_forked_paused_and_configured(lives, graph):
     if graph not in lives:
         need("bubblewrap")
     lives[graph].result()
+
+
+@pytest.mark.parametrize("graph", sorted(NAMED - SANDBOXED))
+def test_a_graph_without_a_model_says_how_to_get_one(client, graph):
+    refused = wait(client, None, graph, input={})
+    assert "name another model" in refused["__error__"]["message"]
+    assert "ollama pull" in refused["__error__"]["message"]
 
 
 def test_an_environment_answers_messages(client):

@@ -214,8 +214,9 @@ def check_address(base_url: str) -> None:
         )
 
 
-FAILS_FIRST = {"alfworld": 3, "hotpotqa": 5, "fever": 2}
-"""The task of an empty form, if not the first: one that the demo model solves after a reflection."""
+FIRST = {"alfworld": 3, "hotpotqa": 5, "fever": 2, "workspace": 2}
+"""The task of an empty form, if not the first: one that the demo model solves after a reflection. The workspace's
+first task needs Rust, the second only Python."""
 
 
 class TaskForm(BaseModel):
@@ -261,7 +262,7 @@ class TaskForm(BaseModel):
 def task_form(environment: type[Environment], options: Mapping[str, Any] = {}) -> type[TaskForm]:
     """Make the form of an environment's tasks, with its splits; `options` are those of `server_options`."""
     splits: list[Any] = list(getattr(environment, "splits", ("own",)))
-    first = FAILS_FIRST.get(environment.name, 1)
+    first = FIRST.get(environment.name, 1)
     if "task" in options:
         splits, first = ["tasks"], 1
 
