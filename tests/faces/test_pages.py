@@ -16,6 +16,7 @@ from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPA
 from tests.docs.pages import BY_NAME, DOCS, PAGES, ROOT, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.model_server import ModelServer
+from tests.support.scripts import SmallModel
 from tests.support.tools import need
 from tests.support.toys import Counter
 
@@ -24,7 +25,7 @@ DATA = {"toml": tomllib.loads, "json": json.loads}
 
 @pytest.fixture
 def reader(tmp_path, monkeypatch):
-    with ModelServer() as server:
+    with ModelServer(SmallModel()) as server:
         reader = Reader(tmp_path / "reader", server, monkeypatch)
         yield reader
         reader.leave()

@@ -20,8 +20,8 @@ from langgraph_reflexion.lab.experiments.runner import run, run_setup
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.model_server import ModelServer
 from tests.support import toys
+from tests.support.model_server import ModelServer
 from tests.support.scripts import SmallModel
 from tests.support.toys import asks_for, finished, text_of
 
