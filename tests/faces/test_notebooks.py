@@ -6,8 +6,10 @@ import re
 import nbformat
 import pytest
 
+from langgraph_reflexion.testing import ModelServer
 from tests.docs.names import GROUPS
-from tests.docs.notebooks import NOTEBOOKS, executed
+from tests.docs.notebooks import BY_LANGUAGE_MODEL, NOTEBOOKS, executed
+from tests.support.scripts import SmallModel
 
 NO_SANDBOX = "Not on this machine"
 OF_A_MACHINE = rf"/(tmp|root|home|Users)/|Warning|{NO_SANDBOX}|commit [0-9a-f]"
@@ -21,7 +23,7 @@ def source(notebook, kind):
     return "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*NOTEBOOKS, BY_LANGUAGE_MODEL], ids=lambda path: path.stem)
 def test_committed_notebook_is_valid(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -60,3 +62,19 @@ def test_notebook_runs_with_the_same_outputs(path, monkeypatch):
     if NO_SANDBOX in "".join(after):
         pytest.skip("some cells need a sandbox, which this machine has none of")
     assert after == before
+
+
+@pytest.mark.long
+@pytest.mark.extra("webshop")
+def test_notebook_of_a_language_model_runs(monkeypatch):
+    """Its outputs are a real model's: here a script replies, which fails each first trial and solves the next one."""
+    monkeypatch.setenv("GIT_DIR", "/nonexistent")
+    with ModelServer(SmallModel()) as server:
+        notebook = executed(BY_LANGUAGE_MODEL, server.url)
+        assert len(server.requests) > 10
+    said = "".join(shown(notebook))
+    if NO_SANDBOX in said:
+        pytest.skip("some cells need a sandbox, which this machine has none of")
+    assert not [each for each in outputs(notebook) if each["output_type"] == "error"]
+    assert said.count("trial 2: verdict: accepted") == 2
+    assert "Trial 2: verdict: accepted" in said

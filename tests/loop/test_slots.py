@@ -98,7 +98,7 @@ def stream(pause, timeout):
     def slowly(request):
         return lambda _: Answer(events(request, reply), pause=pause)
 
-    with ModelServer(faults=slowly) as asked:
+    with ModelServer(ScriptedChatModel(replies=[reply]), faults=slowly) as asked:
         model = ChatOpenAI(model="any", base_url=asked.url, api_key="any", streaming=True)
         options = ModelOptions(timeout=timeout, retries=Retries(attempts=1))
         return toys.play(model, options=options)[0]["status"], len(asked.requests)

@@ -56,7 +56,8 @@ class ReflexionSettings(BaseModel):
 
     model: str = option(
         DEMO,
-        "demo (alfworld, hotpotqa and fever only; needs no key, not an LLM), or PROVIDER:MODEL such as openai:gpt-4o-mini.",
+        "demo (alfworld, hotpotqa and fever only; needs no key, not an LLM), or PROVIDER:MODEL such as "
+        "openai:gpt-4o-mini.",
         node="act",
         metavar="NAME",
         min_length=1,

@@ -141,7 +141,6 @@ def test_an_agent_that_cannot_be_wrapped_is_refused(model, agent, words):
 
 def test_a_tools_message_alone_is_in_the_trajectory():
     agent = RunnableLambda(lambda messages: {"messages": [ToolMessage("It is 3.", tool_call_id="elsewhere")]})
-    final = (
-        create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=three).compile().invoke({"task": TASK})
-    )
+    unasked = ScriptedChatModel(replies=[])
+    final = create_reflexion(unasked, actor=agent, evaluator=three).compile().invoke({"task": TASK})
     assert (final["result"], [step["observation"] for step in final["trajectory"]]) == ("It is 3.", ["It is 3."])

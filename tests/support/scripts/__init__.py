@@ -6,6 +6,7 @@ Each script fails a task's first trial, and solves the next one if its reflectio
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.lab.demo.prompt import without_examples
 from tests.support.scripts import programming, webshop, workspace
@@ -31,12 +32,26 @@ def scripted(messages):
     return script_for(messages)(without_examples(messages))
 
 
+def unsure(messages):
+    """Reply to a prompt that there is no script for."""
+    if "Verdict: yes" in messages[0].text:
+        return "I am not sure.\nVerdict: no"
+    return "I am not sure. Next time I will try something else."
+
+
 class SmallModel(DemoChatModel):
-    """Plays every world: three by their scripts, the others as the demo model."""
+    """Plays every world: three by their scripts, two as the demo model, and is at a loss in the others."""
 
     worlds = (*DemoChatModel.worlds, "programming", "webshop", "workspace")
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        if script_for(messages) is None:
+        if script_for(messages):
+            return _result(scripted(messages))
+        try:
             return super()._generate(messages, stop, run_manager, **kwargs)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(scripted(messages)))])
+        except ConfigurationError:
+            return _result(unsure(messages))
+
+
+def _result(text):
+    return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
