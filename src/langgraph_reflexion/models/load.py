@@ -145,7 +145,7 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> Any:
 def _no_key(name: str, variable: str) -> ModelUnavailable:
     return ModelUnavailable(
         f"no key for the model {name!r}: set {variable}, or give the base URL of a local server "
-        "(--base-url), or use the model demo, which needs no key"
+        "(--base-url), or in alfworld, hotpotqa and fever use the model demo, which needs no key"
     )
 
 
