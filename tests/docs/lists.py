@@ -77,8 +77,8 @@ SANDBOXED = {
     "docs/environments/programming.md",
     "docs/environments/workspace.md",
     "docs/grading.md",
+    "docs/howto/models.md",
     "docs/howto/security.md",
-    "docs/results.md",
     "docs/sandbox.md",
 }
 """The pages whose code runs in the sandbox."""

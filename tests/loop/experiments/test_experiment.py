@@ -119,10 +119,10 @@ def test_every_combination_is_a_run_with_the_most_specific_settings(tmp_path):
     assert short.options == {"engine": "native", "language": "de"}
 
 
-@pytest.mark.needs("sandbox")
 def test_the_experiments_of_the_documentation_can_run(tmp_path):
     runs = check(read_experiment(DOCS / "experiments" / "demo.toml"), tmp_path / "out")
-    assert [len(each.tasks) for each in runs[:9]] == [20] * 2 + [24] * 4 + [8] * 3
+    assert [len(each.tasks) for each in runs[:6]] == [20] * 2 + [24] * 4
+    assert len(runs) == 3 * 6
     assert not any(each.refusal for each in runs)
     assert len({spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs}) == 18
     shown = re.findall(r"```toml [^\n]*\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
