@@ -153,6 +153,13 @@ def test_exception_in_the_model_is_a_server_error():
                 client(server).invoke("?")
 
 
+def test_a_model_that_cannot_answer_refuses_the_request_once():
+    with ModelServer() as server, openai.OpenAI(base_url=server.url, api_key=KEY) as api:
+        with pytest.raises(openai.BadRequestError, match="about something else.*Hello.*name another model"):
+            api.chat.completions.create(model="any", messages=[{"role": "user", "content": "Hello"}])
+        assert len(server.requests) == 1
+
+
 def test_requests_that_are_not_served():
     with ModelServer() as server, openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api:
         assert post(server, b"", **{"Transfer-Encoding": "chunked"})[0] == 411
