@@ -155,7 +155,7 @@ def test_exception_in_the_model_is_a_server_error():
 
 def test_a_model_that_cannot_answer_refuses_the_request_once():
     with ModelServer() as server, openai.OpenAI(base_url=server.url, api_key=KEY) as api:
-        with pytest.raises(openai.BadRequestError, match="about something else.*Hello.*name another model"):
+        with pytest.raises(openai.BadRequestError, match=r"about something else.*Hello.*name another model"):
             api.chat.completions.create(model="any", messages=[{"role": "user", "content": "Hello"}])
         assert len(server.requests) == 1
 
