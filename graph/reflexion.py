@@ -67,8 +67,8 @@ def create_reflexion(
     trial, and its messages are the trajectory. The profile decides whatever is not given.
 
     Args:
-        model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays `alfworld`,
-            `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
+        model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays
+            `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
             `create_agent` or `create_deep_agent` unless given.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or a variant of the
