@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.page import write_page
 from langgraph_reflexion.lab.experiments.record import read_run
