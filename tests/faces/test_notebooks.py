@@ -6,9 +6,9 @@ import re
 import nbformat
 import pytest
 
-from langgraph_reflexion.testing import ModelServer
 from tests.docs.names import GROUPS
 from tests.docs.notebooks import BY_LANGUAGE_MODEL, NOTEBOOKS, executed
+from tests.support.model_server import ModelServer
 from tests.support.scripts import SmallModel
 
 NO_SANDBOX = "Not on this machine"

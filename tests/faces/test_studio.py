@@ -16,6 +16,8 @@ from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory, envi
 from langgraph_reflexion.lab.studio.settings import ALLOWED, ALLOWED_PAGES, WORKSPACE, SettingsForm, check_address
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
+from tests.support.scripts import SmallModel
 from tests.support.tools import need
 from tests.support.toys import Counter
 
@@ -210,6 +212,15 @@ def secret(tmp_path):
 
 
 @pytest.fixture
+def small(monkeypatch):
+    """The settings of a model that plays every world, on a server that is listed."""
+    with ModelServer(SmallModel()) as server:
+        monkeypatch.setenv(ALLOWED, server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        yield {"model": "openai:small", "base_url": server.url}
+
+
+@pytest.fixture
 def workspace(monkeypatch, tmp_path):
     """The served graph of workspaces, with a cache of its own."""
     need("bubblewrap")
@@ -223,20 +234,21 @@ def naming(folder):
     return {"id": "own", "instruction": "Read it.", "data": data}
 
 
-async def test_a_client_names_no_folder_of_the_host(workspace, secret):
-    async with workspace.graph(workspace.form(max_trials=1, max_actions=1)) as graph:
+async def test_a_client_names_no_folder_of_the_host(workspace, small, secret):
+    async with workspace.graph(workspace.form(**small, max_trials=1, max_actions=1)) as graph:
         with pytest.raises(ConfigurationError, match="not one of the tasks"):
             await graph.ainvoke({"task": naming(secret)})
 
 
-async def edit(factory, change, values=None, as_node=None):
+async def edit(factory, model, change, as_node=None):
     """Change a thread's state after its first trial has begun, and continue it; returns the error and the state."""
     saver = InMemorySaver()
-    async with factory.graph(factory.form(max_trials=1, max_actions=2)) as served:
+    form = factory.form(**model, max_trials=1, max_actions=2)
+    async with factory.graph(form) as served:
         graph = served.builder.compile(checkpointer=saver)
         await graph.ainvoke({}, THREAD, interrupt_before=["observe"])
     # Each run of a server builds its graph anew.
-    async with factory.graph(factory.form(max_trials=1, max_actions=2)) as served:
+    async with factory.graph(form) as served:
         graph = served.builder.compile(checkpointer=saver)
         state = (await graph.aget_state(THREAD)).values
         await graph.aupdate_state(THREAD, change(state), as_node=as_node)
@@ -248,35 +260,35 @@ async def edit(factory, change, values=None, as_node=None):
 
 
 @pytest.mark.parametrize("as_node", [None, "reset", "observe", "reflect", "heuristic_check"])
-async def test_a_task_that_was_replaced_in_the_state_is_refused(workspace, secret, as_node):
+async def test_a_task_that_was_replaced_in_the_state_is_refused(workspace, small, secret, as_node):
     def replaced(state):
         # After a reflection, the next trial of the task begins.
         ended = {"trials": [{"trial": 1}]} if as_node == "reflect" else {}
         return {"task": {**state["task"], "data": naming(secret)["data"]}, "stop_reason": "hallucination", **ended}
 
-    said, state = await edit(workspace, replaced, as_node=as_node)
+    said, state = await edit(workspace, small, replaced, as_node=as_node)
     assert "not one of the tasks" in said + state["fault"]
     assert CANARY not in str({**state, "task": None})
 
 
-async def test_a_snapshot_that_was_edited_in_the_state_is_refused(workspace, tmp_path):
+async def test_a_snapshot_that_was_edited_in_the_state_is_refused(workspace, small, tmp_path):
     def edited(state):
         tree = f"--output={tmp_path / 'out'}"
         return {"episode": {**state["episode"], "snapshot": {**state["episode"]["snapshot"], "tree": tree}}}
 
-    said, _ = await edit(workspace, edited)
+    said, _ = await edit(workspace, small, edited)
     assert "tree" in said
     assert not (tmp_path / "out").exists()
 
 
-async def test_the_server_lists_a_task_file_for_workspaces(monkeypatch, tmp_path, secret):
+async def test_the_server_lists_a_task_file_for_workspaces(monkeypatch, small, tmp_path, secret):
     need("bubblewrap")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     file = tmp_path / "task.toml"
     file.write_text('id = "mine"\npath = "secret"\ninstruction = "Read it."\nverify = ["grep -q CANARY key"]\n')
     monkeypatch.setenv(WORKSPACE, str(file))
     factory = environment_graphs(Workspace)
-    async with factory.graph(factory.form(max_trials=1)) as graph:
+    async with factory.graph(factory.form(**small, max_trials=1)) as graph:
         final = await graph.ainvoke({}, interrupt_after=["reset"])
         assert (final["task"]["id"], final["task"]["data"]["path"]) == ("mine", str(secret))
         with pytest.raises(ConfigurationError, match="not one of the tasks"):
@@ -301,9 +313,9 @@ async def test_a_game_lies_below_the_folder_of_its_split(alfworld, tmp_path):
         ("webshop", {"split": ["own"], "goal": 0, "seed": 0}),
     ],
 )
-async def test_the_data_of_a_task_has_its_types(name, data):
+async def test_the_data_of_a_task_has_its_types(small, name, data):
     factory = SERVED[name]
-    async with factory.graph(factory.form()) as graph:
+    async with factory.graph(factory.form(**small)) as graph:
         with pytest.raises(ConfigurationError, match="task"):
             await graph.ainvoke({"task": {"id": "x", "instruction": "x", "data": data}})
 

@@ -24,7 +24,9 @@ import sysconfig
 import threading
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
+ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 ROOT = Path(__file__).parents[2]
 SECRET = "PRIVATE-KEY-CANARY"
 MODULE = "trap_module_of_the_audit"
@@ -107,6 +109,8 @@ class Audit:
 
     def __init__(self, allowed, traps):
         self.allowed = [os.path.abspath(path) for path in allowed]
+        self.models = ()
+        """The ports of model servers that may be called."""
         self.traps = traps
         self.seen = []
         self.case = None
@@ -121,7 +125,8 @@ class Audit:
                 if isinstance(args[at], str | bytes | os.PathLike) and not self._is_allowed(os.fsdecode(args[at])):
                     self._note(event, os.fsdecode(args[at]))
         elif event in CALLS:
-            self._note(event, repr(args[1:])[:200])
+            if not self._is_model(event, args):
+                self._note(event, repr(args[1:])[:200])
         elif event in STARTS:
             words = [os.fsdecode(word) for word in [args[0], *_words(args[1:2])] if isinstance(word, str | bytes)]
             removes = len(words) > 3 and " ".join(words).startswith(" ".join(REMOVAL))
@@ -137,6 +142,11 @@ class Audit:
             return True
         real = os.path.abspath(path)
         return any(real == each or real.startswith(f"{each}/") for each in self.allowed)
+
+    def _is_model(self, event, args):
+        if event == "socket.getaddrinfo":
+            return args[0] == "127.0.0.1" and args[1] in self.models
+        return event == "socket.connect" and args[1][:2] in [("127.0.0.1", port) for port in self.models]
 
     def _note(self, event, what):
         case, self.case = self.case, None  # whatever noting does is not watched
@@ -190,11 +200,15 @@ def allowed_paths(store):
 class Served:
     """The cases of a served graph: inputs, settings, and a thread's state that was edited."""
 
-    def __init__(self, name, audit, every):
+    def __init__(self, name, audit, every, server):
         from langgraph_reflexion.lab.studio import SERVED
 
         self.factory, self.audit, self.every = SERVED[name], audit, every
-        self.few = {"max_trials": 2, "max_actions": 2}
+        # As whoever starts a server lists one that serves models.
+        os.environ |= {ALLOWED: server.url, "OPENAI_API_KEY": "any"}
+        audit.models = (urlsplit(server.url).port,)
+        self.model = {"model": "openai:small", "base_url": server.url}
+        self.few = {**self.model, "max_trials": 2, "max_actions": 2}
         # An action does most of what a trial does; with every trap, the trial is evaluated, and the next one begins.
         self.stops = {} if every else {"interrupt_after": ["observe"]}
         self.ended = Counter()
@@ -224,7 +238,7 @@ class Served:
         texts, config = self.audit.traps.texts, {"configurable": {"thread_id": "1"}, "recursion_limit": 60}
         state = await self._state()
         form = self.factory.form(**self.few).model_dump(mode="json")
-        async with self.factory.graph(self.factory.form()) as graph:
+        async with self.factory.graph(self.factory.form(**self.model)) as graph:
             known = graph.get_input_jsonschema()["properties"]
         asked = {name: field.get("default") for name, field in known.items()}
         asked["messages"] = [{"role": "user", "content": "?"}]
@@ -243,7 +257,7 @@ class Served:
         from langgraph.checkpoint.memory import InMemorySaver
 
         config = {"configurable": {"thread_id": "1"}}
-        async with self.factory.graph(self.factory.form(max_trials=3, max_actions=6)) as served:
+        async with self.factory.graph(self.factory.form(**self.model, max_trials=3, max_actions=6)) as served:
             graph = served.builder.compile(checkpointer=InMemorySaver())
             seen = await graph.ainvoke({}, config, interrupt_before=["observe"])
             state = seen
@@ -340,8 +354,12 @@ def main():
     ended = {}
     match rest:
         case ["graph", name]:
-            served = Served(name, audit, every)
-            asyncio.run(served.all())
+            from tests.support.model_server import ModelServer
+            from tests.support.scripts import SmallModel
+
+            with ModelServer(SmallModel()) as server:
+                served = Served(name, audit, every, server)
+                asyncio.run(served.all())
             ended = served.ended
         case ["record", run]:
             recorded = Recorded(Path(run), store / "run", audit, every)

@@ -166,12 +166,15 @@ def test_a_graph_outside_a_run_keeps_no_prompts():
 @pytest.mark.parametrize("takes", ["messages", "text: str"])
 def test_prompts_of_your_own_agent(tmp_path, takes):
     (tmp_path / "mine.py").write_text(
-        f"def agent({takes}): return '41'\ndef verdict(task, result): return False, 'It is not 41.'\n"
+        "from langgraph_reflexion.testing import ScriptedChatModel\n"
+        f"def agent({takes}): return '41'\n"
+        "def verdict(task, result): return False, 'It is not 41.'\n"
+        "model = ScriptedChatModel(replies=lambda messages: 'I guessed too low.')\n"
     )
     (tmp_path / "tasks.jsonl").write_text('{"task": "Which number?"}\n')
     named = {"environment": f"{tmp_path}/mine.py:agent", "evaluator": f"{tmp_path}/mine.py:verdict"}
     given = {**named, "options": {"tasks": str(tmp_path / "tasks.jsonl")}, "max_trials": 2}
-    run(RunSettings.read({**given, "reflection_model": "demo"}), tmp_path / "run")
+    run(RunSettings.read({**given, "reflection_model": f"{tmp_path}/mine.py:model"}), tmp_path / "run")
     sent = [message["content"] for message in prompt_for(tmp_path / "run", "1", 2, 1).messages]
     reflection = read_run(tmp_path / "run").trials[0]["reflection"]
     assert len(sent) == (2 if takes == "messages" else 1)

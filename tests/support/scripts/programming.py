@@ -7,6 +7,7 @@ from langgraph_reflexion.envs.programming.environment import Programming
 
 LESSON = "My `{name}` returned the result of the first example for every call. Next time I follow the description."
 _HEAD = re.compile(r"^def (?P<name>\w+)\(.*\) -> .*:$", re.MULTILINE)
+_QUOTED = re.compile(r"^\| ?", re.MULTILINE)
 _EXAMPLE = re.compile(r">>> (?P<call>.+)\n\s*(?P<result>.+)")
 
 
@@ -38,7 +39,8 @@ def fenced(code):
 
 def reply(messages):
     """Write tests, a reflection or a program, whichever the prompt asks for."""
-    asked = messages[1].text
+    # In the prompt for a reflection, the problem is quoted.
+    asked = _QUOTED.sub("", messages[1].text)
     program, name = first_guess(asked)
     if asked.rstrip().endswith("Tests:"):
         return f"The examples are the tests.\n\n{fenced(tests_of(asked))}"
