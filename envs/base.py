@@ -75,8 +75,8 @@ class Environment(ABC):
     """The folder of its prompts. Without one, the prompts that ship under its name, or the general ones."""
     episode: ClassVar[type[Episode]]
     """The class of its episodes, which has the actions."""
-    variants: tuple[str, ...] = ()
-    """The names of its variants; see `variant`."""
+    actors: tuple[str, ...] = ()
+    """The actors of its own, besides those that play every environment; see `for_actor`."""
     profile_defaults: ClassVar[Mapping[str, Any]] = {}
     """Values of `Profile` fields in this environment, where a profile does not give them."""
     profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
@@ -183,16 +183,16 @@ class Environment(ABC):
         """Return the name of the engine that plays the tasks, for `run.json`; empty if there is no choice."""
         return ""
 
-    def variant(self, name: str) -> "Environment":
+    def for_actor(self, name: str) -> "Environment":
         """Return the same tasks with other actions, first observations or prompts.
 
         Args:
-            name: One of `variants`, which is also the name of the actor that plays it.
+            name: One of `actors`.
 
         Raises:
-            ConfigurationError: there is no such variant.
+            ConfigurationError: it has no such actor.
         """
-        raise ConfigurationError(f"{self.name} has no variant {name!r}")
+        raise ConfigurationError(f"{self.name} has no actor {name!r} of its own")
 
     def equivalent(self, one: Action, other: Action) -> bool:
         """Return whether two actions mean the same, such as two spellings of an answer; their texts are ignored."""

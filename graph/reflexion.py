@@ -71,7 +71,7 @@ def create_reflexion(
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
             `create_agent` or `create_deep_agent` unless given.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
-        actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or a variant of the
+        actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
             `WrappedAgent`, whose trials begin in a fresh world.
         evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
@@ -117,8 +117,8 @@ def create_reflexion(
         max_trials=max_trials,
         memory_size=UNLIMITED if memory.keep == "full" else memory.size,
     )
-    if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.variants]) in environment.variants:
-        environment = environment.variant(rules.actor)
+    if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.actors]) in environment.actors:
+        environment = environment.for_actor(rules.actor)
     prompts = load_prompts(environment.prompts_from).under(prompts)
     chosen, seed = Strategy(rules.strategy), options.seed
     for action in approval.actions:

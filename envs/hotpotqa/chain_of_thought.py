@@ -76,7 +76,7 @@ class ChainOfThought(Environment):
 
     Args:
         questions: The environment that provides the tasks and their grading.
-        name: The variant, also the folder of its prompts.
+        name: The actor, also the folder of its prompts.
         context: Returns the paragraphs of a task; None for answers from memory.
     """
 

@@ -18,7 +18,7 @@ class HotPotQA(WikiEnvironment):
     name = "hotpotqa"
     reply_tokens = 1024
     splits: tuple[str, ...] = ("own", *TOPIC_SPLITS)
-    variants = ("cot", "cot-gt")
+    actors = ("cot", "cot-gt")
     profile_overrides = PROFILE_OVERRIDES
 
     def read(self, path: Path) -> Iterable[Question]:
@@ -45,9 +45,9 @@ class HotPotQA(WikiEnvironment):
             paragraphs.append(f"{page.title}: {' '.join(page.text.split())}")
         return "\n\n".join(paragraphs)
 
-    def variant(self, name: str) -> ChainOfThought:
+    def for_actor(self, name: str) -> ChainOfThought:
         """Return the questions without tools: `cot` from memory, `cot-gt` from the supporting paragraphs."""
-        context = self.context if one_of("variant", name, self.variants) == "cot-gt" else None
+        context = self.context if one_of("actor", name, self.actors) == "cot-gt" else None
         return ChainOfThought(self, name, context)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:

@@ -35,7 +35,7 @@ from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import ConfigurationError
 
 CODE = "code"
-"""The variant in which a reply is a program, as in the paper."""
+"""The actor whose reply is a program, as in the paper."""
 
 OWN = ("python", "rust")
 """The languages of our own problems, which are the same in each."""
@@ -59,7 +59,7 @@ class Programming(Environment):
     name = "programming"
     episode: ClassVar[type[Episode]] = ProgrammingEpisode
     reply_tokens = 8192
-    variants: tuple[str, ...] = (CODE,)
+    actors: tuple[str, ...] = (CODE,)
     # Section 4.3: one program per trial, judged by self-written tests; a memory of one reflection, beside the program
     # that it is about and its test results; ten trials.
     profile_defaults: ClassVar[Mapping[str, Any]] = {
@@ -116,8 +116,8 @@ class Programming(Environment):
             task["instruction"], lambda program: self.run_tests(task, program, tests)[0], snapshot["over"]
         )
 
-    def variant(self, name: str) -> Environment:
-        return Coding(self) if name in self.variants else super().variant(name)
+    def for_actor(self, name: str) -> Environment:
+        return Coding(self) if name in self.actors else super().for_actor(name)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         problem, program = self.problem(task), self.program(task, trial["actions"])
@@ -167,7 +167,7 @@ class Coding(Programming):
     """The same problems with one program per trial: the reply is the program, in a code block."""
 
     episode = OneShotEpisode
-    variants = ()
+    actors = ()
     prompts = Path(str(files("langgraph_reflexion.prompts").joinpath("programming", CODE)))
 
     def __init__(self, problems: Programming) -> None:

@@ -41,9 +41,9 @@ def test_hotpotqa_with_questions_from_a_file(tmp_path, convert):
     check_environment(HotPotQA(path=path), actions=actions)
 
 
-@pytest.mark.parametrize("variant", HotPotQA.variants)
-def test_hotpotqa_without_tools(variant):
-    case = Case.of(HotPotQA().variant(variant), actions=["finish[nobody]"])
+@pytest.mark.parametrize("actor", HotPotQA.actors)
+def test_hotpotqa_without_tools(actor):
+    case = Case.of(HotPotQA().for_actor(actor), actions=["finish[nobody]"])
     for name in {*CHECKS} - {"invalid_actions_are_observations"}:  # there is one turn, and anything ends it
         CHECKS[name](case)
 

@@ -48,7 +48,7 @@ def prompts(name):
     """How many examples an environment's prompts hold, by folder."""
     cls = environment_class(name)
     rows = ["| folder | trajectories | reflections |", "|---|---|---|"]
-    for folder in (name, *(f"{name}/{variant}" for variant in cls.variants)):
+    for folder in (name, *(f"{name}/{actor}" for actor in cls.actors)):
         if not (ROOT / "prompts" / folder).is_dir():
             continue
         loaded = load_prompts(ROOT / "prompts" / folder)

@@ -103,7 +103,7 @@ def prompts_of(name, actor, layout):
     graph.invoke({"task": next(task for task in environment.tasks() if not task["id"].endswith("-rs"))})
     prompts = [messages for messages in model.prompts if not messages[-1].text.endswith("Tests:")]
     asked = {role: [messages for messages in prompts if asks_for(messages) == role] for role in ("act", "reflect")}
-    environment = environment.variant(actor) if actor in environment.variants else environment
+    environment = environment.for_actor(actor) if actor in environment.actors else environment
     # A first program is asked for without an example.
     return environment, asked["act"][-1 if actor == "code" else 0], asked["reflect"][0]
 

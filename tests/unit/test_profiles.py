@@ -54,9 +54,9 @@ def test_a_heuristic_that_is_given_counts_too():
 
 
 def test_a_variant_keeps_open_what_its_profile_leaves_open():
-    variant = replace(PROFILES["paper"], name="mine", layout="text")
-    assert variant.resolve(FEVER).examples == 3
-    assert replace(variant, examples=2).resolve(FEVER).examples == 2
+    mine = replace(PROFILES["paper"], name="mine", layout="text")
+    assert mine.resolve(FEVER).examples == 3
+    assert replace(mine, examples=2).resolve(FEVER).examples == 2
 
 
 def test_an_argument_counts_more_than_the_profile():

@@ -55,7 +55,7 @@ def reader(name):
     if name in ACTORS:
         named, actor = ACTORS[name]
         environment = load_environment(named)
-        environment = environment.variant(actor) if actor in environment.variants else environment
+        environment = environment.for_actor(actor) if actor in environment.actors else environment
         kind, client = ToolActor if actor == "tools" else TextActor, Client(ScriptedChatModel(replies=[]))
         return partial(_decide, kind(client, environment, load_prompts(environment.prompts_from), Rules("mine")))
     if name == "whole program":

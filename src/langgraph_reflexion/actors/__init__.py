@@ -16,7 +16,7 @@ ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}
 def make_actor(
     client: Client, environment: Environment, prompts: Prompts, rules: Rules, memory_map: MapMemory | None = None
 ) -> Actor:
-    """Return the actor that a profile names; variants of an environment act in text."""
+    """Return the actor that a profile names; the actors of an environment act in text."""
     kind = ACTORS.get(rules.actor, TextActor)
     if kind is TextActor and rules.layout.startswith("original"):
         kind = TwoCallActor

@@ -34,7 +34,7 @@ NO_VERDICT = "judge: no verdict, which counts as a no"
 
 @dataclass
 class LLMEvaluator(Evaluator):
-    """A model that reads the trajectory and says whether the task was solved (the paper's GPT variant)."""
+    """A model that reads the trajectory and says whether the task was solved (GPT in the paper)."""
 
     client: Client
     prompts: Prompts

@@ -22,14 +22,14 @@ Layout = Literal["turns", "text", "original", "original-numbered"]
 @checked
 @dataclass(frozen=True)
 class Profile:
-    """A named set of numbers and rules. `dataclasses.replace` makes a variant.
+    """A named set of numbers and rules. `dataclasses.replace` makes another one.
 
     What is not given, or None, is the environment's to say; where it says nothing, the value of `Rules` holds, which
     is in brackets below.
 
     Attributes:
         name: The name that reports print.
-        actor: How the actor acts: `react`, `tools`, or one of the environment's variants (`react`).
+        actor: How the actor acts: `react`, `tools`, or one of the environment's own (`react`).
         strategy: What a retry sees (`reflexion`).
         evaluator: What scores a trial (`environment`).
         feedback: How much of the evaluation is shown to the actor and the self-reflection (`binary`).

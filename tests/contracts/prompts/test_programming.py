@@ -31,7 +31,7 @@ def problems_of(example, tmp_path):
 def test_example_shows_the_actual_output(agent, example, tmp_path):
     need("sandbox", *(["Rust"] if "fn " in example.observation else []))
     problems = problems_of(example, tmp_path)
-    environment = problems.variant("code") if agent == "code" else problems
+    environment = problems.for_actor("code") if agent == "code" else problems
     task = problems.tasks()[0]
     shown = [*(step.observation for step in example.steps), getattr(example, "feedback", "")]
     lines = [line for line in "\n".join(shown).splitlines() if line.startswith("assert")]

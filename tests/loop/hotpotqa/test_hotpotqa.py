@@ -1,4 +1,4 @@
-"""HotPotQA with pages from a wiki on loopback, its variants, and real questions."""
+"""HotPotQA with pages from a wiki on loopback, its own actors, and real questions."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

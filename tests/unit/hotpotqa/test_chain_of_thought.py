@@ -19,14 +19,14 @@ def questions():
 
 @pytest.mark.parametrize("name", ["cot", "cot-gt"])
 def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
-    variant = questions.variant(name)
-    assert (variant.name, variant.splits) == ("hotpotqa", questions.splits)
-    assert variant.tasks(limit=5) == questions.tasks(limit=5)
-    assert variant.action_forms(variant.tasks()[0]) == ["finish[{answer}]"]
-    assert [tool["function"]["name"] for tool in variant.tools] == ["finish"]
-    assert variant.parse("search[Rome]") is None
-    assert variant.parse("Finish[ Rome ].")["args"] == {"answer": "Rome"}
-    assert load_prompts(variant.prompts).render("setting") != load_prompts("hotpotqa").render("setting")
+    played = questions.for_actor(name)
+    assert (played.name, played.splits) == ("hotpotqa", questions.splits)
+    assert played.tasks(limit=5) == questions.tasks(limit=5)
+    assert played.action_forms(played.tasks()[0]) == ["finish[{answer}]"]
+    assert [tool["function"]["name"] for tool in played.tools] == ["finish"]
+    assert played.parse("search[Rome]") is None
+    assert played.parse("Finish[ Rome ].")["args"] == {"answer": "Rome"}
+    assert load_prompts(played.prompts).render("setting") != load_prompts("hotpotqa").render("setting")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
 def test_whatever_is_done_ends_the_trial_and_only_the_right_answer_is_right(text, reward, said, questions):
     task = questions.tasks()[0]
     right = f"finish[{task['data']['answer']}]"
-    episode, text = questions.variant("cot").start(task), right if reward else text
+    episode, text = questions.for_actor("cot").start(task), right if reward else text
     result = episode.step(questions.parse(text) or Action(name="", args={}, text=text))
     assert (result.terminated, result.reward) == (True, reward)
     assert result.observation.startswith(said)
@@ -56,7 +56,7 @@ def test_paragraphs_that_did_not_come_with_a_question_end_that_task_alone_as_a_f
     environment = HotPotQA(path=tmp_path / "questions.json")
     first, second = environment.tasks()
     with pytest.raises(EnvironmentFault, match="'Nowhere'"):
-        environment.variant("cot-gt").start(first)
-    assert environment.variant("cot-gt").start(second).observation.endswith(second["instruction"])
-    assert environment.variant("cot").start(first).observation == first["instruction"]
+        environment.for_actor("cot-gt").start(first)
+    assert environment.for_actor("cot-gt").start(second).observation.endswith(second["instruction"])
+    assert environment.for_actor("cot").start(first).observation == first["instruction"]
     environment.close()

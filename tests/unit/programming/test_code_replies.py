@@ -11,7 +11,7 @@ FENCED = 'def f(x):\n    """\n    ```\n    4\n    ```\n    """\n    return x'
 
 @pytest.fixture(scope="module")
 def coding():
-    return load_environment("programming").variant("code")
+    return load_environment("programming").for_actor("code")
 
 
 @pytest.mark.parametrize(

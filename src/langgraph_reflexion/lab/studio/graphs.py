@@ -115,7 +115,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         # To the server every use of SQLite blocks, even in memory.
         made.blocking = True
         rules = chosen.rules(made)
-        played = made.variant(rules.actor) if rules.actor in made.variants else made
+        played = made.for_actor(rules.actor) if rules.actor in made.actors else made
         models: dict[str, Any] = {} if runs else {"model": UnaskedChatModel()}
         graph = chosen.build(
             made,

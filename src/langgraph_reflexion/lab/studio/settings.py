@@ -130,10 +130,10 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     """
     rules = load_profile("paper").resolve(environment)
     folder = load_prompts(environment.name).folder
-    own = folder / rules.actor if folder and rules.actor in environment.variants else environment.name
+    own = folder / rules.actor if folder and rules.actor in environment.actors else environment.name
     prompts, actions = load_prompts(own), words(list(environment.episode.actions()))
     kinds = {
-        "actor": words([*ACTORS, *environment.variants]),
+        "actor": words([*ACTORS, *environment.actors]),
         "evaluator": words([rules.evaluator, "llm", "self-consistency", "none"]),
     }
     defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
