@@ -19,9 +19,9 @@ from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
 
 @dataclass
 class Reflect:
-    """Turn task, trajectory, verdict and memory into a reflection (M_sr, section 3 of the paper).
+    """Turn task, trajectory, evaluation and memory into a reflection (M_sr, section 3 of the paper).
 
-    The profile says how much of the verdict, the trajectory and the memory the model sees.
+    The profile says how much of the evaluation, the trajectory and the memory the model sees.
     """
 
     client: Client

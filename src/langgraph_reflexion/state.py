@@ -71,10 +71,10 @@ class Decision(TypedDict):
 
 
 class Evaluation(TypedDict):
-    """The evaluator's verdict on a finished trial."""
+    """The evaluation of a finished trial."""
 
     success: bool
-    """Whether the score reaches the threshold. The loop acts on this, and on nothing else."""
+    """The verdict: whether the score reaches the threshold. The loop acts on this, and on nothing else."""
     score: float
     feedback: str
     """The reason in words; may be empty."""
@@ -103,7 +103,7 @@ class TrialRecord(TypedDict):
     success: bool | None
     """The environment's truth; None where it is not known (yet). Recorded, never acted on."""
     verdict: bool | None
-    """The evaluator's verdict; None after a fault and on a budget."""
+    """The verdict of its evaluation; None after a fault and on a budget."""
     score: float | None
     stop_reason: StopReason
     actions: int
@@ -169,7 +169,7 @@ class ReflexionState(TypedDict, total=False):
     best: int | None
     """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
     evaluation: Evaluation | None
-    """The verdict on the last finished trial."""
+    """That of the last finished trial."""
     reflections: list[Reflection]
     """Episodic memory: the last Ω reflections, oldest first (section 3 of the paper)."""
     lessons: NotRequired[list[RecalledLesson]]

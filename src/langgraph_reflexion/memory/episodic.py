@@ -86,7 +86,7 @@ class EpisodicMemory:
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
-    """Return the verdict on a failed trial as a prompt shows it; there is none before the first one."""
+    """Return the evaluation of a failed trial as a prompt shows it; there is none before the first one."""
     line = "Status: FAILED"
     if evaluation is None or feedback == "binary":
         return line
