@@ -1,1 +1,1 @@
-"""What the nodes of the loop share: prompts that fit, context, conversation, budgets, events, profiles."""
+"""What the nodes share: prompts that fit, context, conversation, budgets, profiles, events, tracing."""

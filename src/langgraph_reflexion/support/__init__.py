@@ -1,1 +1,1 @@
-"""What every floor stands on: errors aside, small helpers that know nothing of agents."""
+"""Helpers that every floor may use, and that know nothing of agents."""
