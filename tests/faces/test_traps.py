@@ -5,6 +5,7 @@ process (tests/support/audit.py).
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,8 @@ from langgraph_reflexion.lab.settings import RunSettings
 from tests.support.tools import need
 
 ROOT = Path(__file__).parents[2]
-EVERY = pytest.param(["--all"], marks=pytest.mark.long, id="every-trap")
-SOME = pytest.param([], id="a-trap-for-each-field")
+EVERY = ["--all"] if os.environ.get("EVERY_TRAP") else []
+"""Each field gets one trap, or with EVERY_TRAP=1 one after the other, which takes half an hour (CONTRIBUTING.md)."""
 
 
 def audited(folder, *words):
@@ -33,7 +34,6 @@ def test_the_audit_sees_what_is_forbidden(tmp_path):
     assert len(found["sprung"]) == 2
 
 
-@pytest.mark.parametrize("every", [SOME, EVERY])
 @pytest.mark.parametrize(
     "graph",
     [
@@ -43,10 +43,10 @@ def test_the_audit_sees_what_is_forbidden(tmp_path):
         *(pytest.param(name, marks=pytest.mark.long) for name in ("fever", "programming", "webshop")),
     ],
 )
-def test_a_served_graph_touches_nothing_else(tmp_path, graph, every):
+def test_a_served_graph_touches_nothing_else(tmp_path, graph):
     if graph in ("workspace", "programming"):
         need("bubblewrap")
-    found = audited(tmp_path / "audit", *every, "graph", graph)
+    found = audited(tmp_path / "audit", *EVERY, "graph", graph)
     assert (found["seen"], found["sprung"]) == ([], [])
     assert found["cases"] > 40
     # What is wrong is refused, and what is harmless is done.
@@ -54,11 +54,12 @@ def test_a_served_graph_touches_nothing_else(tmp_path, graph, every):
     assert found["ended"]["ended"] > 10
 
 
-@pytest.mark.parametrize("every", [SOME, EVERY])
-def test_reading_a_run_folder_touches_nothing_else(tmp_path, every):
-    played = {"environment": "alfworld", "memory_map": True} if every else {"environment": "hotpotqa"}
+def test_reading_a_run_folder_touches_nothing_else(tmp_path):
+    played = {"environment": "hotpotqa"}
+    if EVERY:
+        played = {"environment": "alfworld", "memory_map": True}
     run(RunSettings(**played, limit=1, max_trials=2), tmp_path / "run")
-    found = audited(tmp_path / "audit", *every, "record", str(tmp_path / "run"))
+    found = audited(tmp_path / "audit", *EVERY, "record", str(tmp_path / "run"))
     assert (found["seen"], found["sprung"]) == ([], [])
     assert found["cases"] > 150
     # Exit statuses: read, or refused with a message.

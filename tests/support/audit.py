@@ -301,23 +301,31 @@ class Recorded:
     def all(self):
         import shutil
 
-        texts = self.audit.traps.texts
-        info = json.loads((self.run / "run.json").read_text())
-        rows = [json.loads(line) for line in (self.run / "trials.jsonl").read_text().splitlines()]
+        names = ("run.json", "trials.jsonl", "prompts.jsonl")
+        texts = {name: (self.run / name).read_text() for name in names}
         # Once without a trap: what is imported for the first time is no part of any case.
         self.read(None, "report", self.run, "--html", self.folder.with_name("page.html"))
-        self.read(None, "show", self.run, "1")
-        made = [(at, text, whole, rows) for at, text, whole in cases(info, texts, self.every)]
-        made += [(at, text, info, whole) for at, text, whole in cases(rows, texts, self.every)]
+        self.read(None, "show", self.run, "1", "--prompt", "1")
         shutil.copytree(self.run, self.folder)
-        for number, (at, text, one, other) in enumerate(made):
-            (self.folder / "run.json").write_text(json.dumps(one))
-            (self.folder / "trials.jsonl").write_text("".join(json.dumps(row) + "\n" for row in other))
-            self.read(f"report {at}={text}", "report", self.folder)
-            self.read(f"show {at}={text}", "show", self.folder)
-            self.read(f"show 1 {at}={text}", "show", self.folder, "1")
-            if number % PAGES == 0:
-                self.read(f"page {at}={text}", "report", self.folder, "--html", self.folder / "page.html")
+        number = 0
+        for name, text in texts.items():
+            rows = [json.loads(line) for line in text.splitlines()] if name.endswith("l") else [json.loads(text)]
+            for at, trap, whole in cases(rows, self.audit.traps.texts, self.every):
+                (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in whole))
+                self.look(f"{name} {at}={trap}", number)
+                number += 1
+            (self.folder / name).write_text(text)
+
+    def look(self, case, number):
+        """Read the folder in every way in which its files can be read."""
+        if case.startswith("prompts.jsonl"):
+            self.read(f"prompt {case}", "show", self.folder, "1", "--prompt", "1")
+        else:
+            self.read(f"report {case}", "report", self.folder)
+            self.read(f"show {case}", "show", self.folder)
+            self.read(f"show 1 {case}", "show", self.folder, "1")
+        if number % PAGES == 0:
+            self.read(f"page {case}", "report", self.folder, "--html", self.folder / "page.html")
 
 
 def control(audit):
