@@ -118,7 +118,7 @@ def test_editable_installation_works_without_links_and_finds_new_modules(reposit
     found = run(python, "-c", f"{program}; print(HERE)", cwd=tmp_path)
     assert Path(found.strip()) == source / "nodes" / "added.py"
     # Prompts and tasks are files beside the modules.
-    arguments = ("run", "programming", "--limit", "1", "--max-trials", "1", "--out", "mine", "--json")
+    arguments = ("run", "hotpotqa", "--limit", "1", "--max-trials", "1", "--out", "mine", "--json")
     ran = run(python, "-W", "ignore", "-m", "langgraph_reflexion", *arguments, cwd=tmp_path)
     assert json.loads(ran)["tasks"] == 1
 

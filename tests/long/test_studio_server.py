@@ -48,11 +48,18 @@ def models():
 
 
 @pytest.fixture(scope="module")
-def address(log, models, tmp_path_factory):
+def small():
+    """The settings of a model that plays every world, on a server that the graphs' server allows, too."""
+    with ModelServer(SmallModel()) as served:
+        yield {"model": "openai:small", "base_url": served.url}
+
+
+@pytest.fixture(scope="module")
+def address(log, models, small, tmp_path_factory):
     pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install '.[studio]'")
     empty = {name: str(tmp_path_factory.mktemp("empty")) for name in ("XDG_CACHE_HOME", "ALFWORLD_DATA")}
     environment = {**os.environ, **empty, "LANGSMITH_TRACING": "false", "OPENAI_API_KEY": KEY}
-    environment[ALLOWED] = f"http://127.0.0.1:{models}/v1"
+    environment[ALLOWED] = f"http://127.0.0.1:{models}/v1, {small['base_url']}"
     # The server keeps its threads beside its log.
     with langgraph_dev(ROOT / "langgraph.json", log, environment, "--n-jobs-per-worker", "8") as address:
         yield address
@@ -166,16 +173,15 @@ def live(address, graph, model):
 
 
 @pytest.fixture(scope="module")
-def lives(client, address):
+def lives(client, address, small):
     """All at once, because the server waits half a second before it starts a run."""
     possible = [name for name in GRAPHS if name not in SANDBOXED or not lacking("bubblewrap")]
     # The first to be read, for it parses problems, and some versions of Python cannot parse in two threads at once.
     [programming] = client.assistants.search(graph_id="programming", limit=1, metadata={"created_by": "system"})
     if "programming" in possible:
         client.assistants.get_schemas(programming["assistant_id"])
-    with ModelServer(SmallModel()) as served, ThreadPoolExecutor(len(possible)) as pool:
-        named = {"model": "openai:small", "base_url": served.url}
-        models = {name: named if name in NAMED else {} for name in possible}
+    models = {name: small if name in NAMED else {} for name in possible}
+    with ThreadPoolExecutor(len(possible)) as pool:
         yield {name: pool.submit(live, address, name, models[name]) for name in possible}
 
 
@@ -270,9 +276,9 @@ def secret(tmp_path):
     return {"id": "ledger-py", "instruction": "Read it.", "data": data}
 
 
-def test_any_page_may_call_the_server_and_reads_nothing_of_the_host(address, secret):
+def test_any_page_may_call_the_server_and_reads_nothing_of_the_host(address, small, secret):
     """The development server has no login and answers every origin: that is why."""
-    context = {"max_trials": 1, "max_actions": 3}
+    context = {**small, "max_trials": 1, "max_actions": 3}
     asked = {"assistant_id": "workspace", "input": {"task": secret}, "context": context}
     evil = {"Origin": "https://evil.example"}
     answer = httpx.post(f"{address}/runs/wait", json=asked, headers=evil, timeout=120)
@@ -281,12 +287,12 @@ def test_any_page_may_call_the_server_and_reads_nothing_of_the_host(address, sec
     assert CANARY not in answer.text
 
 
-def test_an_edited_state_reads_and_writes_nothing_of_the_host(client, secret, tmp_path):
+def test_an_edited_state_reads_and_writes_nothing_of_the_host(client, small, secret, tmp_path):
     def attempt(change):
         thread = client.threads.create()["thread_id"]
-        begun = wait(client, thread, "workspace", input={}, interrupt_before=["observe"])
+        begun = wait(client, thread, "workspace", input={}, interrupt_before=["observe"], context=small)
         client.threads.update_state(thread, change(begun["task"], begun["episode"]))
-        return str(wait(client, thread, "workspace", input=None))
+        return str(wait(client, thread, "workspace", input=None, context=small))
 
     def prepared(**changes):
         return lambda task, _: {"task": {**task, "prepared": {**task["prepared"], **changes}}}

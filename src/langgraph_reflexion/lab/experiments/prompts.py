@@ -89,10 +89,11 @@ def read_prompts(run: Run | Path | str, task: str | None = None, trial: int | No
     Raises:
         ConfigurationError: the folder holds no run, or none whose prompts are recorded.
 
-    Example:
-        for prompt in read_prompts("runs/alfworld-1"):
-            if prompt.kind == "reflect":
-                print(prompt.messages[-1]["content"], prompt.reply["content"])
+    ```python
+    for prompt in read_prompts("runs/alfworld-1"):
+        if prompt.kind == "reflect":
+            print(prompt.messages[-1]["content"], prompt.reply["content"])
+    ```
     """
     run = run if isinstance(run, Run) else read_run(run)
     if not run.has_prompts:
