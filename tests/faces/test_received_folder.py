@@ -12,6 +12,11 @@ from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
+from tests.loop.experiments.test_resume import timeless
+from tests.support.cli import KEY, call, home, run_args, server
+from tests.support.poison import edit, folder_made, poisons
+
+__all__ = ["folder_made", "home", "server"]  # fixtures
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +79,28 @@ def test_measures_that_are_no_numbers_are_a_clear_error(received):
     (received / "trials.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     with pytest.raises(ConfigurationError, match="measures of trial 1"):
         compare([received])
+
+
+def test_a_run_with_a_poisoned_cache_says_so_and_can_be_resumed_without_it(folder_made, home, server):
+    args = run_args(server, "--cache", "replies.db", "--max-trials", "3")
+    assert call(home, *args, "--out", "first", key=KEY)[0] == 0
+    edit(home / "replies.db", "UPDATE cache SET encoding = ?, val = ?", poisons(folder_made)["one argument"])
+    status, out, err = call(home, *args, "--out", "second", key=KEY)
+    assert status == 1
+    assert "the cached replies in replies.db hold a value that would call os.mkdir" in out + err
+    assert not folder_made.exists()
+    (home / "replies.db").unlink()
+    status, _, err = call(home, "resume", "second", key=KEY)
+    assert (status, err) == (0, "")
+    assert timeless(home / "second") == timeless(home / "first")
+
+
+def test_resume_runs_the_code_that_a_folder_names_and_report_and_show_do_not(folder_made, home, server):
+    assert call(home, *run_args(server, "--limit", "2", "--max-trials", "2", "--out", "run"), key=KEY)[0] == 0
+    module = home / "toys" / "guessing.py"
+    module.write_text(f"import os\nos.mkdir({str(folder_made)!r})\n{module.read_text()}")
+    for command in (["report", "run"], ["show", "run"], ["show", "run", "1", "--trial", "1"]):
+        assert call(home, *command)[0] == 0
+        assert not folder_made.exists(), command
+    assert call(home, "resume", "run", key=KEY)[0] == 0
+    assert folder_made.is_dir()

@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
@@ -18,24 +17,10 @@ from typing_extensions import TypedDict
 
 from langgraph_reflexion import ConfigurationError, LatestSaver, ModelFault, ModelOptions, open_checkpointer
 from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
-from tests.support.cli import KEY, call, home, run_args, server
-from tests.support.poison import POISONS, poisons
+from tests.support.poison import POISONS, edit, folder_made, poisons
 from tests.support.toys import THREAD, counting_badly, play
 
-__all__ = ["home", "server"]  # fixtures
-
-ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def folder_made(tmp_path):
-    """The folder that a poisoned value makes if it is run."""
-    return tmp_path / "made by a stored value"
-
-
-def edit(file, *statement):
-    with closing(sqlite3.connect(file)) as connection, connection:
-        assert connection.execute(*statement).rowcount > 0
+__all__ = ["folder_made"]  # a fixture
 
 
 def test_the_poison_works(folder_made):
@@ -111,31 +96,6 @@ def test_a_cached_value_that_is_no_reply_is_an_error(encoding, content, tmp_path
     edit(file, "UPDATE cache SET encoding = ?, val = ?", (encoding, content))
     with pytest.raises(ConfigurationError, match=r"replies\.db hold"):
         play(counting_badly, options=ModelOptions(cache=file))
-
-
-def test_a_run_with_a_poisoned_cache_says_so_and_can_be_resumed_without_it(folder_made, home, server):
-    args = run_args(server, "--cache", "replies.db", "--max-trials", "3")
-    assert call(home, *args, "--out", "first", key=KEY)[0] == 0
-    edit(home / "replies.db", "UPDATE cache SET encoding = ?, val = ?", poisons(folder_made)["one argument"])
-    status, out, err = call(home, *args, "--out", "second", key=KEY)
-    assert status == 1
-    assert "the cached replies in replies.db hold a value that would call os.mkdir" in out + err
-    assert not folder_made.exists()
-    (home / "replies.db").unlink()
-    status, _, err = call(home, "resume", "second", key=KEY)
-    assert (status, err) == (0, "")
-    assert timeless(home / "second") == timeless(home / "first")
-
-
-def test_resume_runs_the_code_that_a_folder_names_and_report_and_show_do_not(folder_made, home, server):
-    assert call(home, *run_args(server, "--limit", "2", "--max-trials", "2", "--out", "run"), key=KEY)[0] == 0
-    module = home / "toys" / "guessing.py"
-    module.write_text(f"import os\nos.mkdir({str(folder_made)!r})\n{module.read_text()}")
-    for command in (["report", "run"], ["show", "run"], ["show", "run", "1", "--trial", "1"]):
-        assert call(home, *command)[0] == 0
-        assert not folder_made.exists(), command
-    assert call(home, "resume", "run", key=KEY)[0] == 0
-    assert folder_made.is_dir()
 
 
 def test_what_a_wrapped_agent_s_state_may_hold_is_read_back(tmp_path):
@@ -237,8 +197,7 @@ def planning(folder, *args, **environment):
     """Run a wrapped agent with a pydantic model in its state up to a pause, and go on."""
     (folder / "planning.py").write_text(OWN_TYPE)
     program = [sys.executable, "-c", "import planning", *args]
-    paths = {"PYTHONPATH": f"{ROOT / 'src'}"}
-    return subprocess.run(program, cwd=folder, env=os.environ | paths | environment, capture_output=True, text=True)
+    return subprocess.run(program, cwd=folder, env=os.environ | environment, capture_output=True, text=True)
 
 
 def test_a_type_of_an_agent_is_not_read_and_the_error_says_how_to_allow_it(tmp_path):

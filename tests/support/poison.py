@@ -2,8 +2,23 @@
 
 import json
 import pickle
+import sqlite3
+from contextlib import closing
 
 import ormsgpack
+import pytest
+
+
+@pytest.fixture
+def folder_made(tmp_path):
+    """The folder that a poisoned value makes if it is run."""
+    return tmp_path / "made by a stored value"
+
+
+def edit(file, *statement):
+    """Change a database."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        assert connection.execute(*statement).rowcount > 0
 
 
 class _MakesFolder:
