@@ -81,6 +81,14 @@ def test_measures_that_are_no_numbers_are_a_clear_error(received):
         compare([received])
 
 
+@pytest.mark.parametrize("name", ["run.json", "trials.jsonl", "prompts.jsonl"])
+def test_a_link_in_the_folder_leads_to_no_file_elsewhere(received, tmp_path, name):
+    moved = (received / name).rename(tmp_path / name)
+    (received / name).symlink_to(moved)
+    with pytest.raises(ConfigurationError, match=f"{name} is a link"):
+        compare([received])
+
+
 def test_a_run_with_a_poisoned_cache_says_so_and_can_be_resumed_without_it(folder_made, home, server):
     args = run_args(server, "--cache", "replies.db", "--max-trials", "3")
     assert call(home, *args, "--out", "first", key=KEY)[0] == 0

@@ -307,12 +307,22 @@ def _info(folder: Path) -> dict[str, Any]:
     if not holds_run(folder):
         why = "it is a file" if folder.is_file() else f"there is no {RUN}"
         raise ConfigurationError(f"{folder} holds no run: {why}")
+    _expect_no_links(folder)
     with _reading(folder):
         info: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)
         _expect(SETTINGS, info["settings"], RUN)
         dict.fromkeys(info["tasks"]), float(info.get("seconds", 0))
     return info
+
+
+def _expect_no_links(folder: Path) -> None:
+    """Refuse links in place of the files that are read: the folder may be from somebody else."""
+    for name in (RUN, TRIALS, SENT):
+        if (folder / name).is_symlink():
+            raise ConfigurationError(
+                f"{folder / name} is a link, and a run folder is read without leaving it: put the file in its place"
+            )
 
 
 def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
