@@ -32,9 +32,10 @@ class Reflect:
 
     def prompt(self, state: ReflexionState) -> Prompt:
         """Return the prompt on the trial that failed."""
+        fitting = self.prompts.reflections_on(state["task"].get("kind"))
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
-            examples, notes = left_over(self.prompts.reflections, state["reflections"], left_out)
+            examples, notes = left_over(fitting, state["reflections"], left_out)
             failed = self.prompts.render(
                 "failed_trial",
                 observation=opening_of(state, self.prompts),

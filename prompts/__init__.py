@@ -59,6 +59,8 @@ class ReflectionExample:
     reflection: str
     feedback: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
     """The evaluator's feedback; mostly empty."""
+    kind: str = ""
+    """The kind of its task, such as the programming language; empty if it fits every kind."""
 
 
 @checked
@@ -173,6 +175,24 @@ class Prompts:
         """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""
         fitting = [example for example in self._examples if kind is None or example.kind in ("", kind)]
         return (fitting or self._examples)[:count]
+
+    def reflections_on(self, kind: str | None) -> tuple[ReflectionExample, ...]:
+        """Return the few-shot reflections for a kind of task.
+
+        Args:
+            kind: The task's kind; None if its environment has only one.
+
+        Returns:
+            Those that fit, and all of them for None. Where none fits, those of the first example's kind: a prompt
+            never mixes two kinds, such as two programming languages.
+        """
+        if kind is None or not self.reflections:
+            return self.reflections
+        fitting = tuple(example for example in self.reflections if example.kind in ("", kind))
+        if fitting:
+            return fitting
+        first = self.reflections[0].kind
+        return tuple(example for example in self.reflections if example.kind == first)
 
 
 def quoted(text: str) -> str:

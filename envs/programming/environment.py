@@ -30,7 +30,7 @@ from langgraph_reflexion.envs.programming.grading import Grader
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
 from langgraph_reflexion.envs.programming.problems import Problem
 from langgraph_reflexion.envs.programming.python_source import defines
-from langgraph_reflexion.envs.programming.test_extraction import tests_in
+from langgraph_reflexion.envs.programming.test_extraction import tests_in_reply
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.errors import ConfigurationError
 
@@ -156,7 +156,7 @@ class Programming(Environment):
     def read_tests(self, task: Task, text: str) -> list[str]:
         problem = self.problem(task)
         language = LANGUAGES[problem.language]
-        written = tests_in(block_in(text, language.name, *language.aliases) or text, language.name)
+        written = tests_in_reply(text, language.name, language.name, *language.aliases)
         return self.grader.valid_tests(problem, written)
 
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:

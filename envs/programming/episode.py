@@ -81,20 +81,26 @@ def program_in(text: str) -> str:
 
 
 def block_in(text: str, *names: str) -> str:
-    """Return the first code block in one of these languages, or else the first; empty if there is none.
+    """Return the first code block in one of these languages, or else the first; empty if there is none."""
+    return next(iter(blocks_in(text, *names)), "")
 
-    A first fence that follows code, and that no code follows, closes a block whose opening fence is missing.
+
+def blocks_in(text: str, *names: str) -> list[str]:
+    """Return the code blocks in a text: those in one of these languages, or else all.
+
+    A first fence that follows code, and that no code follows, closes a block whose opening fence is missing. The last
+    block may be left open.
     """
     if fence := _FENCE.search(text):
         before, after = text[: fence.start()], text[fence.end() :]
         if looks_like_code(before) and not looks_like_code(after):
-            return before.strip("\n")
+            return [before.strip("\n")]
     blocks = [
         (match["language"].lower(), re.sub(f"^{match['indent']}", "", match["code"], flags=re.MULTILINE).strip("\n"))
         for match in _BLOCK.finditer(text.replace("\r\n", "\n"))
     ]
     named = [code for language, code in blocks if language in names]
-    return next(iter([*named, *(code for _, code in blocks)]), "")
+    return named or [code for _, code in blocks]
 
 
 def looks_like_code(text: str) -> bool:

@@ -22,6 +22,7 @@ from langgraph_reflexion.envs.programming.python_source import (
     valid,
 )
 from langgraph_reflexion.envs.programming.sandbox_runner import ENDED, UNCALLED, NotPlainError, decode, encode
+from langgraph_reflexion.envs.programming.unittest_source import RAISES_SOURCE
 from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, as_line, ended_by, holds, shown
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -236,7 +237,7 @@ def _to_file(code: str) -> bytes:
 
 def _setup(problem: Problem) -> str:
     """Return the source that self-written tests have in addition to the candidate."""
-    return f"import math\n{helpers(problem.prompt, problem.entry_point)}"
+    return f"import math\n{RAISES_SOURCE}\n{helpers(problem.prompt, problem.entry_point)}"
 
 
 def _case(test: str, entry_point: str) -> Case | None:

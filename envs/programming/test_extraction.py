@@ -4,8 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from langgraph_reflexion.envs.programming.episode import blocks_in
 from langgraph_reflexion.envs.programming.python_source import parse
 from langgraph_reflexion.envs.programming.rust_source import code_of, macros
+from langgraph_reflexion.envs.programming.unittest_source import converted
 
 MAX_TESTS = 100
 """Maximum number of tests: more come from a model that does not stop."""
@@ -23,10 +25,38 @@ _TOKEN = re.compile(
 )
 
 
+_CHECK = re.compile(r"(?:assert\s|self\.assert|with \w+\.(?:assert)?[rR]aises)")
+"""How a line of a test begins."""
+
+
+def tests_in_reply(text: str, language: str, *names: str) -> list[str]:
+    """Return the asserts in a model's reply, in order, without duplicates; they may be invalid.
+
+    All code blocks are read, in the language if there are any, since a reply may repeat the function first. Where
+    they hold no test, the whole text is read.
+
+    Args:
+        text: The reply.
+        language: `python` or `rust`.
+        *names: The language's names after a fence.
+    """
+    found: list[str] = []
+    left = LONGEST
+    for code in blocks_in(text, *names):
+        found += tests_in(code[:left], language)
+        left = max(left - len(code), 0)
+    if not found:
+        found = tests_in(text, language)
+    return list(dict.fromkeys(found))[:MAX_TESTS]
+
+
 def tests_in(code: str, language: str) -> list[str]:
-    """Return the asserts in code, in order, without duplicates; they may be invalid."""
+    """Return the asserts in code, in order, without duplicates; they may be invalid.
+
+    In Python, the checks of `unittest` and `pytest.raises` are returned as asserts.
+    """
     code = code[:LONGEST]
-    if "assert" not in code:
+    if "assert" not in code and "raises" not in code:
         return []
     found = _rust(code) if language == "rust" else _python(code)
     return [test for test in dict.fromkeys(found) if len(test) <= MAX_CHARACTERS][:MAX_TESTS]
@@ -37,20 +67,28 @@ def _python(code: str) -> Iterator[str]:
     if tree is None:
         yield from _python_lines(code)
         return
-    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
-    for node in sorted(asserts, key=lambda node: (node.lineno, node.col_offset)):
-        yield from _unparsed(node)
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    for node in sorted(statements, key=lambda node: (node.lineno, node.col_offset)):
+        yield from _asserted(node)
 
 
 def _python_lines(code: str) -> Iterator[str]:
     """Yield the asserts of code that does not parse as a whole, each from its own line on."""
     lines = code.splitlines()
-    starts = [start for start, line in enumerate(lines) if line.lstrip().startswith("assert ")]
+    starts = [start for start, line in enumerate(lines) if _CHECK.match(line.lstrip())]
     for start in starts[: 2 * MAX_TESTS]:
-        line = lines[start]
-        tree = parse(_statement("\n".join([line.lstrip(), *lines[start + 1 : start + MAX_LINES]])))
-        if tree is not None:
-            yield from (test for node in tree.body if isinstance(node, ast.Assert) for test in _unparsed(node))
+        first = lines[start].lstrip()
+        rest = lines[start + 1 : start + MAX_LINES]
+        if first.startswith("with ") and rest:
+            # The check is the block's only line.
+            statement = f"{first}\n    {rest[0].lstrip()}"
+        else:
+            statement = _statement("\n".join([first, *rest]))
+        tree = parse(statement)
+        if tree is None:
+            continue
+        for node in tree.body:
+            yield from _asserted(node)
 
 
 def _statement(code: str) -> str:
@@ -63,9 +101,18 @@ def _statement(code: str) -> str:
     return code if depth <= 0 else ""
 
 
-def _unparsed(node: ast.Assert) -> Iterator[str]:
+def _asserted(node: ast.stmt) -> Iterator[str]:
+    """Yield what a statement asserts, as asserts without a message."""
+    if isinstance(node, ast.Assert):
+        yield from _unparsed(node.test)
+        return
+    for condition in converted(node):
+        yield from _unparsed(condition)
+
+
+def _unparsed(condition: ast.expr) -> Iterator[str]:
     try:
-        yield ast.unparse(ast.Assert(node.test, None))
+        yield ast.unparse(ast.Assert(condition, None))
     except RecursionError:  # a sum of thousands, say
         return
 

@@ -99,6 +99,14 @@ def test_the_first_program_is_asked_for_without_an_example(problems, profile, re
         assert reflecting == ([0, recalls] if strategy is None else [])
 
 
+def test_a_reflection_sees_examples_of_the_tasks_language_only(problems):
+    _, model = play(problems, block(WRONG), block(RIGHT))
+    reflecting = next(text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert "def shorten" in reflecting
+    assert "```rust" not in reflecting
+    assert "assert_eq!" not in reflecting
+
+
 def test_hidden_tests_stay_hidden(problems):
     final, model = play(problems, block(WRONG), block(WRONG))
     for hidden in ("candidate(3)", "candidate(-2)", "area(3)", "area(-2)", PROBLEM["canonical_solution"].strip()):

@@ -123,7 +123,8 @@ def test_examples_are_turns_whose_roles_alternate(name, actor):
     if actor != "code":
         written = [message.text.partition("Action: ")[2] for message in acting if isinstance(message, AIMessage)]
         assert all(environment.parse(each) for each in written)
-    examples = load_prompts(environment.prompts_from).reflections
+    language = "python" if name == "programming" else None
+    examples = load_prompts(environment.prompts_from).reflections_on(language)
     assert [m.text for m in reflecting if isinstance(m, AIMessage)] == [each.reflection for each in examples]
     assert all(m.text.endswith("\n\nReflection:") for m in reflecting if isinstance(m, HumanMessage))
 

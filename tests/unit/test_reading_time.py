@@ -13,7 +13,7 @@ from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
-from langgraph_reflexion.envs.programming.episode import block_in, program_in
+from langgraph_reflexion.envs.programming.episode import program_in
 from langgraph_reflexion.evaluators.judges import verdict_in
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
@@ -81,13 +81,19 @@ def _as_a_call(text):
 
 
 def _tests(language, text):
-    text = text[:LONGEST]
-    test_extraction.tests_in(block_in(text, language) or text, language)
+    test_extraction.tests_in_reply(text[:LONGEST], language, language)
 
 
 SLOW = {
     "thought": ["\n"],
-    "tests in python": ["```a", "assert f(1\n", "assert (\n"],
+    "tests in python": [
+        "```a",
+        "assert f(1\n",
+        "assert (\n",
+        "```\nassert f(1)\n",
+        "with a.raises(\n",
+        "self.assertEqual(\n",
+    ],
     "tests in rust": ["assert_eq!(", "/*", 'r#"', "assert!('"],
     "programming code": ["~", "```a"],
     "workspace react": ["edit_file[a]\n<<<<<<< SEARCH\n=======\n"],

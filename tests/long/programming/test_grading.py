@@ -153,6 +153,12 @@ def test_self_written_tests_in_python(grader):
     assert "ended during the call" in outcomes[1].error
     assert "TypeError" in outcomes[4].error
     assert again == outcomes
+    raising = "def spread(numbers):\n    if not numbers: raise ValueError('none')\n    return 1"
+    raises = ["ValueError, lambda: spread([])", "KeyError, lambda: spread([])", "ValueError, lambda: spread([1])"]
+    asserts = [f"assert raises({each})" for each in raises]
+    assert grader.valid_tests(CALLS, asserts) == asserts
+    (raised,) = grader.run_tests(CALLS, raising, asserts)
+    assert [outcome.passed for outcome in raised] == [True, False, False]
     assert grader.run_tests(CALLS, code, [], times=2) == [[], []]
     ((broken,),) = grader.run_tests(CALLS, "def spread(:", list(tests)[:1])
     assert "SyntaxError" in broken.error

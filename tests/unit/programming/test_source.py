@@ -35,6 +35,77 @@ def test_tests_are_extracted(reply, language, tests):
     assert test_extraction.tests_in(reply, language) == tests
 
 
+FUNCTION = "def f(x):\n    return x + 1"
+UNITTEST = """import unittest
+
+class TestF(unittest.TestCase):
+    def test_all(self):
+        self.assertEqual(f(1), 2, "one more")
+        self.assertEqual([3], f(2))
+        self.assertTrue(f(3))
+        self.assertFalse(f(4))
+        self.assertIsNone(f(5))
+        self.assertIsNotNone(f(6))
+        self.assertNotEqual(f(7), 7)
+        self.assertIn(f(8), [8, 9])
+        self.assertGreater(f(9), 9)
+        self.assertIsInstance(f(10), int)
+        self.assertCountEqual(f(11), [2, 1])
+        self.assertAlmostEqual(f(0.5), 1.5, places=2)
+        self.assertAlmostEqual(f(0.25), 1.25, delta=0.1)
+        self.assertRaises(ValueError, f, -1)
+        with self.assertRaises(TypeError):
+            f("a")
+        with pytest.raises(KeyError):
+            f({})
+        self.skipTest("no more")
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+ASSERTS = [
+    "assert f(1) == 2",
+    "assert f(2) == [3]",
+    "assert f(3)",
+    "assert not f(4)",
+    "assert f(5) is None",
+    "assert f(6) is not None",
+    "assert f(7) != 7",
+    "assert f(8) in [8, 9]",
+    "assert f(9) > 9",
+    "assert isinstance(f(10), int)",
+    "assert sorted(f(11)) == sorted([2, 1])",
+    "assert abs(f(0.5) - 1.5) < 0.005",
+    "assert abs(f(0.25) - 1.25) < 0.1",
+    "assert raises(ValueError, lambda: f(-1))",
+    "assert raises(TypeError, lambda: f('a'))",
+    "assert raises(KeyError, lambda: f({}))",
+]
+
+
+def test_checks_of_unittest_are_read_as_asserts():
+    assert test_extraction.tests_in(UNITTEST, "python") == ASSERTS
+
+
+def test_checks_of_unittest_are_read_from_a_reply_that_was_cut():
+    cut = UNITTEST.partition("        self.skipTest")[0] + "        self.assertEqual(f(12"
+    assert test_extraction.tests_in(cut, "python") == ASSERTS
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"The function:\n```python\n{FUNCTION}\n```\nIts tests:\n```python\nassert f(1) == 2\n```",
+        f"```python\n{FUNCTION}\n```\nIts tests:\n```python\nassert f(1) == 2",
+        f"```python\n{FUNCTION}\n```\n```\nassert f(1) == 2\n```\nassert f(1) == 2",
+        "```python\nassert f(1) == 2\n```\n```sh\npytest\n```",
+    ],
+    ids=["after the function", "left open", "outside of the block", "before another"],
+)
+def test_the_block_with_the_tests_is_read(reply):
+    assert test_extraction.tests_in_reply(reply, "python", "python", "py") == ["assert f(1) == 2"]
+
+
 class Interrupting:
     """Garbage whose removal lets another thread run."""
 

@@ -92,3 +92,17 @@ def test_the_users_prompts_reach_the_model(tmp_path, by):
     create_reflexion(model, environment, prompts=prompts).compile().invoke({"task": count_to(3)})
     assert "You are at sea." in model.prompts[0][0].text
     assert model.prompts[0][1].text == "Fog over the harbour."
+
+
+@pytest.mark.parametrize(
+    ("domain", "kind", "kinds"),
+    [
+        ("programming", "python", ["python"]),
+        ("programming", "rust", ["rust"]),
+        ("programming", "go", ["python"]),
+        ("programming", None, ["python", "rust"]),
+        ("alfworld", "heat", ["", ""]),
+    ],
+)
+def test_reflections_are_shown_by_kind(domain, kind, kinds):
+    assert [example.kind for example in load_prompts(domain).reflections_on(kind)] == kinds
