@@ -101,6 +101,16 @@ def _statement(code: str) -> str:
     return code if depth <= 0 else ""
 
 
+def closing_bracket(code: str, start: int) -> int | None:
+    """Return the position after the bracket that closes the one before `start` in Python; None if there is none."""
+    depth = 1
+    for token in _TOKEN.finditer(code, start):
+        depth += (token.lastgroup == "opens") - (token.lastgroup == "closes")
+        if depth == 0:
+            return token.end()
+    return None
+
+
 def _asserted(node: ast.stmt) -> Iterator[str]:
     """Yield what a statement asserts, as asserts without a message."""
     if isinstance(node, ast.Assert):
