@@ -53,7 +53,10 @@ class Evaluate:
                 if score.prepared is not None:
                     update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | score.prepared}
                 value, words = float(score.score), sanitize(score.feedback)
-                update["evaluation"] = Evaluation(success=value >= self.rules.threshold, score=value, feedback=words)
+                judged = Evaluation(success=value >= self.rules.threshold, score=value, feedback=words)
+                if score.unverified:
+                    judged["unverified"] = True
+                update["evaluation"] = judged
             update |= paid
             state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
@@ -75,6 +78,8 @@ class Evaluate:
             notes=notes,
             fault=fault[:300],  # a record is small
         )
+        if evaluation and evaluation.get("unverified"):
+            record["unverified"] = True
         best = _best([*state["trials"], record])
         update |= {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
         update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)

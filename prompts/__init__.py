@@ -63,6 +63,19 @@ class ReflectionExample:
     """The kind of its task, such as the programming language; empty if it fits every kind."""
 
 
+@dataclass(frozen=True, slots=True)
+class TestsExample:
+    """A worked request for self-written tests: a description, and a reply with tests."""
+
+    __test__ = False  # not a test class of pytest
+
+    observation: str
+    """The description."""
+    reply: str
+    kind: str = ""
+    """The programming language; empty if it fits every one."""
+
+
 @checked
 class Prompts:
     """The prompts of one domain.
@@ -109,6 +122,7 @@ class Prompts:
         self._templates.filters |= {"quoted": quoted, "continued": continued}
         self._examples = _read(folders, "examples.toml", Example)
         self.reflections = tuple(_read(folders, "reflections.toml", ReflectionExample))
+        self._tests = _read(folders, "tests.toml", TestsExample)
         for name in self._own:
             self._checked(name, partial(self._templates.get_template, f"{name}.md"))
 
@@ -127,7 +141,7 @@ class Prompts:
         """Return every template and example file by its name, so that a folder of them gives the same prompts."""
         names = self._templates.list_templates(filter_func=lambda name: name.endswith(".md") and "/" not in name)
         found = {name: self.text(name.removesuffix(".md")) for name in names}
-        for name in ("examples.toml", "reflections.toml"):
+        for name in ("examples.toml", "reflections.toml", "tests.toml"):
             if self.folder and (self.folder / name).exists():
                 found[name] = (self.folder / name).read_text(encoding="utf-8")
         return found
@@ -193,6 +207,11 @@ class Prompts:
             return fitting
         first = self.reflections[0].kind
         return tuple(example for example in self.reflections if example.kind == first)
+
+    def tests_for(self, kind: str | None) -> TestsExample | None:
+        """Return the worked request for self-written tests in a language; None if there is none."""
+        fitting = [example for example in self._tests if kind is None or example.kind in ("", kind)]
+        return next(iter(fitting), None)
 
 
 def quoted(text: str) -> str:

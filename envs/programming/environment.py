@@ -17,6 +17,7 @@ from langgraph_reflexion.envs.base import (
     TestOutcome,
 )
 from langgraph_reflexion.envs.programming.assemble import assemble
+from langgraph_reflexion.envs.programming.described import contradicts, examples_in
 from langgraph_reflexion.envs.programming.episode import (
     CODE_BEGINS,
     OneShotEpisode,
@@ -58,7 +59,9 @@ class Programming(Environment):
 
     name = "programming"
     episode: ClassVar[type[Episode]] = ProgrammingEpisode
-    reply_tokens = 8192
+    # A thought and a program take a few hundred tokens. A small model that does not stop writes some 20 tokens a
+    # second on one core of a laptop: it is cut after less than two minutes, and not after seven as with 8192.
+    reply_tokens = 2048
     actors: tuple[str, ...] = (CODE,)
     # Section 4.3: one program per trial, judged by self-written tests; a memory of one reflection, beside the program
     # that it is about and its test results; ten trials.
@@ -72,10 +75,11 @@ class Programming(Environment):
         "examples": 1,
     }
     # Table 1 is zero-shot: only an improvement is asked for with an example. The original code draws a single test
-    # from those that were written, and reflects on a program without the reflection before.
+    # from those that were written, accepts a program without any, and reflects on a program without the reflection
+    # before.
     profile_overrides: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         f"paper/{CODE}": {"first_examples": 0},
-        "upstream": {"self_tests": 1, "reflects_on_memory": False},
+        "upstream": {"self_tests": 1, "accepts_untested": True, "reflects_on_memory": False},
         f"upstream/{CODE}": {"first_examples": 0},
     }
 
@@ -158,6 +162,14 @@ class Programming(Environment):
         language = LANGUAGES[problem.language]
         written = tests_in_reply(text, language.name, language.name, *language.aliases)
         return self.grader.valid_tests(problem, written)
+
+    def described_tests(self, task: Task) -> list[str]:
+        problem = self.problem(task)
+        return self.grader.valid_tests(problem, examples_in(problem))
+
+    def contradicting(self, task: Task, tests: Sequence[str], examples: Sequence[str]) -> list[str]:
+        problem = self.problem(task)
+        return [test for test in tests if contradicts(problem, test, examples)]
 
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         return self.grader.run_tests(self.problem(task), program, tests, times)

@@ -78,6 +78,8 @@ class Evaluation(TypedDict):
     score: float
     feedback: str
     """The reason in words; may be empty."""
+    unverified: NotRequired[bool]
+    """True if nothing could be checked, such as a program without a test; absent otherwise."""
 
 
 class Reflection(TypedDict):
@@ -105,6 +107,8 @@ class TrialRecord(TypedDict):
     verdict: bool | None
     """The verdict of its evaluation; None after a fault and on a budget."""
     score: float | None
+    unverified: NotRequired[bool]
+    """True if nothing could be checked, so that verdict and score say nothing of the trial; absent otherwise."""
     stop_reason: StopReason
     actions: int
     """The number of actions; thoughts alone do not count."""

@@ -14,10 +14,12 @@ from langgraph_reflexion.envs.programming.episode import HANDED_IN
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
+from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.runner import run, run_setup
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
+from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
@@ -65,7 +67,7 @@ def play(problems, *programs, tests=TESTS, **options):
 
     def reply(prompt):
         if prompt[-1].text.endswith("Tests:"):
-            return tests
+            return tests() if callable(tests) else tests
         return next(written) if asks_for(prompt) == "act" else "A negative side has no area."
 
     final, model = toys.play(reply, problems, **{"max_trials": len(programs), **options})
@@ -152,18 +154,88 @@ def test_flaky_tests_are_dropped(problems):
         final, _ = play(problems, block(luck), block(RIGHT), tests=tests)
         if len(final["task"]["prepared"]["tests"]) < 6:
             break
-    assert any("two outcomes: " in note for trial in final["trials"] for note in trial["notes"])
+    assert any("two outcomes" in note for trial in final["trials"] for note in trial["notes"])
     assert "assert area(2) == 4" in final["task"]["prepared"]["tests"]
 
 
-def test_without_valid_tests_the_first_program_is_accepted_and_prose_is_not(problems):
-    none = "I cannot think of any."
-    final, _ = play(problems, block(WRONG), tests=none)
-    assert (final["status"], final["task"]["prepared"]["tests"]) == ("solved", [])
-    assert "tests: no valid test was written" in final["trials"][0]["notes"]
-    prose, another = block("The area has\nthe following structure."), block("def other(x):\n    return x")
-    final, _ = play(problems, prose, another, tests=none)
-    assert final["trials"][0]["verdict"] is False
+NONE = "I cannot think of any."
+
+
+def asked_for_tests(model):
+    return [prompt for prompt in model.prompts if prompt[-1].text.endswith("Tests:")]
+
+
+def test_a_reply_without_a_valid_test_is_asked_for_once_more(problems):
+    written = iter([NONE, TESTS])
+    final, model = play(problems, block(RIGHT), tests=lambda: next(written))
+    assert final["task"]["prepared"]["tests"] == ["assert area(2) == 4", "assert area(-1) == 0"]
+    first, second = asked_for_tests(model)
+    assert "held no test" not in text_of(first)
+    assert "held no test" in second[-1].text
+    assert NONE not in text_of(second)
+    assert final["trials"][0]["usage"]["reset"]["llm_calls"] == 2, "both are paid for"
+    assert final["trials"][0]["notes"].count("tests: no valid test was written") == 1
+
+
+def with_example(tmp_path, example):
+    text = f"The area of a square; 0 where the side is negative.\n\n    {example}\n    "
+    prompt = f'def area(side: int) -> int:\n    """{text}"""\n'
+    (tmp_path / "squares.jsonl").write_text(json.dumps({**PROBLEM, "prompt": prompt}) + "\n")
+    return load_environment("programming", path=str(tmp_path / "squares.jsonl"))
+
+
+def test_the_examples_of_the_description_are_the_tests_if_none_is_written(tmp_path):
+    problems = with_example(tmp_path, ">>> area(-3)\n    0")
+    final, model = play(problems, block(WRONG), block(RIGHT), tests=NONE)
+    assert len(asked_for_tests(model)) == 2
+    assert final["task"]["prepared"]["tests"] == ["assert area(-3) == 0"]
+    assert [trial["verdict"] for trial in final["trials"]] == [False, True]
+    assert "tests: the examples in the description are the tests" in final["trials"][0]["notes"]
+    problems.close()
+
+
+def test_a_test_that_contradicts_the_description_is_dropped(tmp_path):
+    problems = with_example(tmp_path, "area(-3) == 0")
+    tests = "```python\nassert area(-3) == 9\nassert area(2) == 4\n```"
+    final, _ = play(problems, block(RIGHT), tests=tests)
+    assert final["status"] == "solved"
+    assert final["task"]["prepared"]["tests"] == ["assert area(2) == 4"]
+    assert "tests, 1 of 2: dropped, as they contradict the description" in final["trials"][0]["notes"]
+    problems.close()
+
+
+def test_without_any_test_a_program_is_unverified_and_the_task_goes_on(problems):
+    final, _ = play(problems, block(WRONG), block(RIGHT), tests=NONE)
+    assert final["task"]["prepared"]["tests"] == []
+    assert final["status"] == "failed"
+    found = [(trial["verdict"], trial["score"], trial["unverified"]) for trial in final["trials"]]
+    assert found == [(False, 0.0, True), (False, 0.0, True)]
+    assert final["evaluation"]["unverified"] is True
+    assert "may be right" in final["evaluation"]["feedback"]
+    final, _ = play(problems, block("The area has\nthe following structure."), tests=NONE)
+    (trial,) = final["trials"]
+    assert trial["verdict"] is False
+    assert "unverified" not in trial, "what is no program is known to be wrong"
+
+
+def test_upstream_accepts_a_program_without_tests(problems):
+    final, model = play(problems, block(WRONG), block(RIGHT), tests=NONE, profile="upstream")
+    assert len(asked_for_tests(model)) == 1
+    assert (final["status"], len(final["trials"])) == ("solved", 1)
+    assert final["trials"][0]["unverified"] is True
+
+
+def test_unverified_trials_are_counted_and_shown(problems, tmp_path):
+    model = ScriptedChatModel(replies=lambda prompt: NONE if prompt[-1].text.endswith("Tests:") else block(WRONG))
+    settings, budgets = RunSettings(environment="programming", max_trials=2).resolved(problems), SharedBudgets()
+    graph = create_reflexion(model, problems, max_trials=2, budgets=budgets)
+    with locked(tmp_path):
+        setup = Setup(graph, problems.tasks(), budgets, problems)
+        summary = asyncio.run(run_setup(settings, setup, tmp_path))
+    assert summary.report.unverified == 2
+    rows = [row for table in compare(tmp_path).tables() for row in table.rows]
+    assert ["unverified", "2"] in rows
+    assert "verdict: not accepted (unverified)" in repr(trials_of_run(tmp_path, "1"))
 
 
 def test_six_tests_are_drawn_by_the_seed(problems):

@@ -113,7 +113,9 @@ def make_evaluator(
         case "self-consistency" if actor:
             return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
         case "self-tests" if isinstance(environment, ProgramEnvironment):
-            return SelfTestsEvaluator(client, environment, prompts, seed, rules.self_tests)
+            return SelfTestsEvaluator(
+                client, environment, prompts, seed, rules.self_tests, accepts_untested=rules.accepts_untested
+            )
         case "self-tests":
             raise ConfigurationError(f"evaluator='self-tests' is for programs, and {environment.name} has none")
     return NoEvaluator()

@@ -20,6 +20,8 @@ class Score(NamedTuple):
     """The reason in words."""
     prepared: dict[str, Any] | None = None
     """Changes of what `prepare` returned."""
+    unverified: bool = False
+    """Whether nothing could be checked, so that the score says nothing of the trial."""
 
 
 class Evaluator(ABC):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol, cast, runtime_checkable
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import LONGEST
@@ -18,8 +18,14 @@ from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.support.sync import to_thread
+
+WRITING = "tests"
+"""The name of the call that asks for tests."""
+
+NO_FUNCTION = "What was handed in is no program that defines the function."
+UNTESTED = "There was no test to run: nothing is known about this program, and it may be right."
 
 TWICE = 2
 """Number of runs of each test on a program: a test with two outcomes is dropped."""
@@ -48,6 +54,16 @@ class ProgramEnvironment(Protocol):
             EnvironmentFault: the compiler that checks them could not be run.
         """
 
+    def described_tests(self, task: Task) -> list[str]:
+        """Return the examples in the task's description as valid tests.
+
+        Raises:
+            EnvironmentFault: the compiler that checks them could not be run.
+        """
+
+    def contradicting(self, task: Task, tests: Sequence[str], examples: Sequence[str]) -> list[str]:
+        """Return those of the tests that expect another value of a call than one of the examples does."""
+
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """Return, for each of several runs, the outcome of each test.
 
@@ -60,8 +76,10 @@ class ProgramEnvironment(Protocol):
 class SelfTestsEvaluator(Evaluator):
     """Asks the model for tests, draws a few of the valid ones, and runs them after every trial.
 
-    The score is 1 if all of them pass and 0 otherwise, so that a task returns its last program, as in the paper.
-    Without a valid test, the first program that defines the function is accepted.
+    The score is 1 if all of them pass and 0 otherwise, so that a task returns its last program, as in the paper. A
+    reply without a valid test is asked for once more; after that, the examples in the description are the tests.
+    Tests that contradict these examples are dropped. Without any test a program is unverified: its score is 0, and
+    the task goes on.
 
     Args:
         client: The model that writes the tests.
@@ -69,6 +87,8 @@ class SelfTestsEvaluator(Evaluator):
         prompts: The domain's templates.
         seed: The run's seed, from which the draw is seeded per task.
         most: Maximum number of tests (n in the paper, at most 6).
+        accepts_untested: Take the tests of the first reply as they are, and accept a program without any if it
+            defines the function, as the original code does.
     """
 
     client: Client
@@ -76,24 +96,60 @@ class SelfTestsEvaluator(Evaluator):
     prompts: Prompts
     seed: int
     most: int
+    accepts_untested: bool = False
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Have the model write the tests, unless some come with the task."""
         if given := self.environment.given_tests(task):
             return {"tests": given}
-        call = CallId(self.seed, task["id"], 1, "tests")
+        valid = await self._written(task, config)
+        if not self.accepts_untested:
+            valid = await self._beside_examples(task, valid, config)
+        draw = Random(CallId(self.seed, task["id"], 1, WRITING).seed())
+        drawn = sorted(draw.sample(range(len(valid)), min(self.most, len(valid))))
+        return {"tests": [valid[number] for number in drawn]}
 
-        def render(_: list[Step], __: int) -> list[BaseMessage]:
-            asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
-            return [SystemMessage(asks), HumanMessage(f"{task['instruction']}\n\nTests:")]
+    async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> list[str]:
+        """Return the tests without those that contradict the description, or its examples in place of none."""
+        examples = await to_thread(self.environment.described_tests, task)
+        valid = self._agreeing(task, valid, examples)
+        if not valid:
+            again = await self._written(task, config, again=True)
+            valid = self._agreeing(task, again, examples)
+        if not valid and examples:
+            note("tests: the examples in the description are the tests")
+            return examples
+        return valid
 
-        reply = await Prompt(render).ask(self.client, None, config, call)
+    async def _written(self, task: Task, config: RunnableConfig, *, again: bool = False) -> list[str]:
+        """Ask the model for tests, and return the valid ones."""
+        # The first word of the name is the kind of call.
+        name = f"{WRITING} again" if again else WRITING
+        call = CallId(self.seed, task["id"], 1, name)
+        reply = await Prompt(lambda _, __: self._messages(task, again)).ask(self.client, None, config, call)
         text = reply.text.rpartition("</think>")[2][:LONGEST]
         valid = await to_thread(self.environment.read_tests, task, text)
-        drawn = sorted(Random(call.seed()).sample(range(len(valid)), min(self.most, len(valid))))
         if not valid:
             note("tests: no valid test was written")
-        return {"tests": [valid[number] for number in drawn]}
+        return valid
+
+    def _messages(self, task: Task, again: bool) -> list[BaseMessage]:
+        asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
+        messages: list[BaseMessage] = [SystemMessage(asks)]
+        example = self.prompts.tests_for(task.get("kind"))
+        if example is not None:
+            shown = self.prompts.render("tests_of", observation=example.observation, again=False)
+            messages += [HumanMessage(shown), AIMessage(example.reply.strip())]
+        # A useless reply is not shown: it would be repeated.
+        asked = self.prompts.render("tests_of", observation=task["instruction"], again=again)
+        return [*messages, HumanMessage(asked)]
+
+    def _agreeing(self, task: Task, tests: list[str], examples: list[str]) -> list[str]:
+        """Return the tests that contradict no example, with a note on the others."""
+        wrong = self.environment.contradicting(task, tests, examples)
+        if wrong:
+            note(f"tests, {len(wrong)} of {len(tests)}: dropped, as they contradict the description")
+        return [test for test in tests if test not in wrong]
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Run the tests on the submitted program. A test with two outcomes is dropped for good."""
@@ -103,14 +159,24 @@ class SelfTestsEvaluator(Evaluator):
         if program is None:
             return Score(0.0, f"{STOPPED.get(state['stop_reason'] or '', '')} No program was handed in.".strip())
         tests = cast(list[str], task["prepared"]["tests"])
-        if not tests and not self.environment.is_complete(task, program):
-            return Score(0.0, "What was handed in is no program that defines the function.")
         if not tests:
-            return Score(1.0, "There was no test to run.")
+            return self._untested(task, program)
         runs = await to_thread(self.environment.run_tests, task, program, tests, TWICE)
         steady = [each[0] for each in zip(*runs, strict=True) if len({outcome.passed for outcome in each}) == 1]
+        dropped = len(tests) - len(steady)
+        prepared = None
+        if dropped:
+            note(f"tests, {dropped} of {len(tests)}: dropped, as they gave two outcomes")
+            prepared = {"tests": [outcome.test for outcome in steady]}
+        if not steady:
+            return self._untested(task, program)._replace(prepared=prepared)
         passed = float(all(outcome.passed for outcome in steady))
-        if len(steady) == len(tests):
-            return Score(passed, render_tests(steady))
-        note(f"tests: dropped, as they gave two outcomes: {len(tests) - len(steady)}")
-        return Score(passed, render_tests(steady), {"tests": [outcome.test for outcome in steady]})
+        return Score(passed, render_tests(steady), prepared)
+
+    def _untested(self, task: Task, program: str) -> Score:
+        """Score a program for which there is no test."""
+        if not self.environment.is_complete(task, program):
+            return Score(0.0, NO_FUNCTION)
+        if self.accepts_untested:
+            return Score(1.0, "There was no test to run.", unverified=True)
+        return Score(0.0, UNTESTED, unverified=True)

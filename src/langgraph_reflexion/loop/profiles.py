@@ -49,6 +49,8 @@ class Profile:
         truncation: The number of tokens of a finished trial that a prompt shows before its longest observations are
             left out (all).
         self_tests: The number of self-written tests that are kept (6).
+        accepts_untested: Whether a program is accepted if the model wrote no valid test for it, as in the original
+            code. Then the model is not asked for tests again, and the examples in the description are not used (no).
         temperatures: The temperatures at which the actor is asked again, one after the other, while its reply has
             fewer than five characters (none).
         shows_reflections: Whether the actor sees the reflections (yes).
@@ -73,6 +75,7 @@ class Profile:
     layout: Layout | None = None
     truncation: PositiveInt | None = None
     self_tests: PositiveInt | None = None
+    accepts_untested: bool | None = None
     temperatures: tuple[NonNegativeFloat, ...] | None = None
     shows_reflections: bool | None = None
     reflects_on_memory: bool | None = None
@@ -138,6 +141,7 @@ class Rules:
     layout: Layout = "turns"
     truncation: PositiveInt | None = None
     self_tests: PositiveInt = 6
+    accepts_untested: bool = False
     temperatures: tuple[NonNegativeFloat, ...] = ()
     shows_reflections: bool = True
     reflects_on_memory: bool = True

@@ -7,8 +7,12 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
-LIMITS: Mapping[str, int] = {"reflect": 512, "evaluate": 1024, "tests": 4096, "condense": 512, "lesson": 512}
-"""Tokens of a reply by what is asked for. An environment says how long its actions are (`reply_tokens`)."""
+LIMITS: Mapping[str, int] = {"reflect": 512, "evaluate": 1024, "tests": 1024, "condense": 512, "lesson": 512}
+"""Tokens of a reply by what is asked for. An environment says how long its actions are (`reply_tokens`).
+
+Six tests with their comments take about 300 tokens, and the original code allows 1,024. A small model that does not
+stop writes some 20 tokens a second on one core of a laptop, so that 4,096 took more than three minutes of each task.
+"""
 
 _FIELDS = ("max_tokens", "max_output_tokens", "num_predict")
 """The limit in LangChain's chat models: most of them, Google's, Ollama's."""

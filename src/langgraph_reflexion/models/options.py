@@ -26,8 +26,8 @@ class ModelOptions:
             ten times as long in all. None leaves it to the model's client.
         prices: The price of a model's tokens, by the model's name. A budget of money needs them.
         max_tokens: The longest reply in tokens. Unless given it depends on what is asked for: 512 for a reflection,
-            1,024 for a judgement, 4,096 for tests, and for an action the environment's `reply_tokens`; it is lifted
-            where reasoning uses it up. A model with a limit of its own keeps it.
+            1,024 for a judgement or for tests, and for an action the environment's `reply_tokens`; it is lifted where
+            reasoning uses it up. A model with a limit of its own keeps it.
         seed: Every model call gets a seed derived from this one, the task, the trial and the call.
     """
 

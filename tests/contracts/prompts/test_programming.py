@@ -44,3 +44,19 @@ def test_example_shows_the_actual_output(agent, example, tmp_path):
         program = problems.program(task, actions)
         assert example.feedback == base.render_tests(problems.run_tests(task, program, task["prepared"]["tests"])[0])
     problems.close()
+
+
+@pytest.mark.parametrize("language", ["python", "rust"])
+def test_the_worked_tests_are_read_and_right(language, tmp_path):
+    need("sandbox", *(["Rust"] if language == "rust" else []))
+    worked = load_prompts(FOLDERS["code"]).tests_for(language)
+    (solved,) = load_prompts(FOLDERS["code"]).examples(language, 1)
+    assert worked.observation == solved.observation
+    problems = problems_of(solved, tmp_path)
+    task = problems.tasks()[0]
+    tests = problems.read_tests(task, worked.reply)
+    assert len(tests) == worked.reply.count("assert") == 6
+    action = problems.for_actor("code").parse(solved.steps[0].action.strip())
+    (outcomes,) = problems.run_tests(task, problems.program(task, [action]), tests)
+    assert all(outcome.passed for outcome in outcomes)
+    problems.close()

@@ -46,6 +46,7 @@ VALUES = {
     "lessons": {**LESSONS, "fresh": True},
     "task_attempt_first": {"observation": "A room.", "instruction": "Reach the tower.", **LESSONS},
     "turn": {"thought": "There is a door.", "action": "go north"},
+    "tests_of": {"observation": "def f(x):", "again": True},
     "write_tests": {"form": "assert f(1) == 2"},
     "trial": TRIAL,
 }

@@ -170,6 +170,9 @@ def _verdicts(judged: Sequence[RunGroup]) -> Rows:
             rates = [confusion_rates(each)[name] for each in counts]
             cells = zip(counts, ("" if rate is None else f"{rate:.0%}" for rate in rates), strict=True)
             rows.append([name.replace("_", " "), *(f"{each[name]} {rate:>4}" for each, rate in cells)])
+    unverified = [each.report.unverified for each in judged]
+    if any(unverified):
+        rows.append(["unverified", *map(str, unverified)])
     return rows
 
 

@@ -68,6 +68,9 @@ class RunReport:
     """Tokens spent by all tasks together, cumulative by trial."""
     verdicts: dict[str, int] | None
     """Right and wrong verdicts over all trials; None for an oracle, which is always right, and for your own agent."""
+    unverified: int
+    """N trials whose verdict says nothing of them, as nothing could be checked; they count as rejected, or as
+    accepted under `upstream`."""
     answers: dict[str, int] | None
     """The same over the answers that the loop returned, one per task (Table 2 of the paper)."""
     costs: dict[str, float | None]
@@ -116,6 +119,7 @@ def report_run(run: Run) -> RunReport:
         failures=failures_by_trial(rows, trials),
         tokens=tokens_by_trial(rows, trials),
         verdicts=confusion([row for each in gradable.values() for row in each]) if judged else None,
+        unverified=sum(row.get("unverified", False) for row in rows),
         answers=confusion(answers[-1]) if judged and trials else None,
         costs=_costs(run, solved[-1] if solved else 0),
         errors=run.errors,

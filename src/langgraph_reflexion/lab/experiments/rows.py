@@ -29,6 +29,8 @@ class TrialRow(Usage):
     verdict: bool | None
     """The evaluator's; None for a fault or on a budget."""
     score: float | None
+    unverified: NotRequired[bool]
+    """True if nothing could be checked, so that the verdict says nothing of the trial; absent otherwise."""
     stop_reason: str
     actions: int
     usage: dict[str, Usage]

@@ -275,4 +275,6 @@ class TaskRun:
             "seconds": round(values["seconds"] - episode["began"], 3),
             **trajectory_of(values),
         }
+        if record.get("unverified"):
+            row["unverified"] = True
         return Finished(cast(TrialRow, row), review.files, values.get("sent_prompts", []))

@@ -59,6 +59,8 @@ class TrialView:
         """Verdict, truth, reason of failure and number of actions, in words."""
         row = self.row
         verdict = {True: "accepted", False: "not accepted", None: "no verdict"}[row["verdict"]]
+        if row.get("unverified"):
+            verdict += " (unverified)"
         truth = {True: "solved", False: "not solved", None: "not known"}[row["success"]]
         actions = f"{row['actions']} action{'s' * (row['actions'] != 1)}"
         parts = [f"verdict: {verdict}", f"truth: {truth}", printable(failure(row) or ""), actions]
@@ -70,6 +72,7 @@ class TrialView:
         return {
             "trial": row["trial"],
             "verdict": row["verdict"],
+            "unverified": row.get("unverified", False),
             "truth": row["success"],
             "solved": row["verdict"] if row["success"] is None else row["success"],
             "score": row["score"],

@@ -71,6 +71,8 @@ class ConversationRun(TaskRun):
 
 def _verdict(record: Mapping[str, Any], evaluation: Mapping[str, Any] | None) -> str:
     verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
+    if record.get("unverified"):
+        verdict += ", unverified"
     feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
     return f"Trial {record['trial']}: {verdict} ({record['stop_reason']}).\n{feedback}".strip()
 

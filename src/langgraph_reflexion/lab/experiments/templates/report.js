@@ -94,7 +94,8 @@ function kind(trial) {
 function verdict(trial) {
   const said = trial.verdict === null ? "no verdict" : trial.verdict ? "accepted" : "not accepted";
   const truth = trial.truth === null ? "not known" : trial.truth ? "solved" : "not solved";
-  return `verdict: ${said} · truth: ${truth}`;
+  const unverified = trial.unverified ? " (unverified)" : "";
+  return `verdict: ${said}${unverified} · truth: ${truth}`;
 }
 
 function drawMap() {
