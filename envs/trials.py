@@ -81,26 +81,32 @@ class TestOutcome:
 
     test: str
     passed: bool
+    wanted: str = ""
+    """The result that the test wants, in the same notation; empty if it is more than that a call gives a value."""
     output: str = ""
     """The actual result, in the language's notation (`repr`, Debug); empty if there is none."""
     error: str = ""
     """The exception, or what ended the program, in one line; empty if it returned."""
 
     def render(self) -> str:
-        """Return the test, and the actual result if it failed."""
+        """Return the test, and if it failed what it wanted and what came out."""
         if self.passed:
             return self.test
-        instead = f"came out: {self.output}" if self.output else self.error or "nothing came out"
+        instead = self.error or "nothing came out"
+        if self.output:
+            instead = f"came out: {self.output}"
+        if self.wanted:
+            instead = f"wanted: {self.wanted}, {instead}"
         return f"{self.test}  -- {instead}"
 
 
 def render_tests(outcomes: Sequence[TestOutcome]) -> str:
-    """Return the results of tests in words."""
+    """Return the results of tests in words: those that failed come first, as a prompt that is too long is cut."""
     passed = [outcome.render() for outcome in outcomes if outcome.passed]
     failed = [outcome.render() for outcome in outcomes if not outcome.passed]
-    parts = [f"{len(passed)} of {len(outcomes)} tests passed."]
-    if passed:
-        parts += ["Tests that passed:", *passed]
+    parts: list[str] = []
     if failed:
-        parts += ["Tests that failed:", *failed]
+        parts += [f"{len(failed)} of {len(outcomes)} tests failed:", *failed]
+    if passed:
+        parts += [f"{len(passed)} of {len(outcomes)} tests passed:", *passed]
     return "\n".join(parts)

@@ -163,7 +163,14 @@ def _tested(problem: Problem) -> Language:
 
 def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: Answer) -> TestOutcome:
     passed = not answer.error and _holds(language, case, answer.value)
-    return TestOutcome(test, passed, output=shown.value[:LONGEST] if shown.returned else "", error=answer.error)
+    output = ""
+    if shown.returned:
+        output = shown.value[:LONGEST]
+    # If the test is more than a call, the value that is shown is not the one that is compared.
+    wanted = ""
+    if shown is answer and case.comparison == "==":
+        wanted = case.expected[:LONGEST]
+    return TestOutcome(test, passed, wanted, output, answer.error)
 
 
 def _holds(language: Language, case: Case, printed: str) -> bool:

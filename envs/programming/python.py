@@ -90,10 +90,14 @@ class PythonGrader:
         return [test for test in tests if valid(test, problem.entry_point, setup)]
 
     def _outcome(self, test: str, case: Case, answer: Answer) -> TestOutcome:
+        expected = literal_of(case.expected)
+        wanted = ""
+        if case.comparison in ("==", "is", "truth", "close"):
+            wanted = shown(expected)
         if not answer.returned:
-            return TestOutcome(test, passed=False, error=answer.error)
-        passed = holds(answer.value, case.comparison, literal_of(case.expected), case.atol)
-        return TestOutcome(test, passed, output=shown(answer.value))
+            return TestOutcome(test, passed=False, wanted=wanted, error=answer.error)
+        passed = holds(answer.value, case.comparison, expected, case.atol)
+        return TestOutcome(test, passed, wanted, output=shown(answer.value))
 
     def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
         """Run a test that is more than a call, in its own process."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from langgraph_reflexion.envs.programming.episode import HANDED_IN
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
+from langgraph_reflexion.evaluators.self_tests import MAY_BE_WRONG
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.record import read_run
@@ -82,9 +84,9 @@ def test_a_program_is_repaired_by_its_self_written_tests(problems):
     asked, first, reflected, second = map(text_of, model.prompts)
     assert "assert area(arguments) == expected" in asked
     assert "Its outcome" not in first
-    failed = "assert area(-1) == 0  -- came out: 1"
+    failed = "assert area(-1) == 0  -- wanted: 0, came out: 1"
     assert failed in reflected
-    for shown in (failed, "return side * side", "A negative side has no area.", "1 of 2 tests passed"):
+    for shown in (failed, "return side * side", "A negative side has no area.", "1 of 2 tests failed:"):
         assert shown in second
     assert {usage for trial in final["trials"] for usage in trial["usage"]} == {"reset", "act", "reflect"}
 
@@ -99,6 +101,49 @@ def test_the_first_program_is_asked_for_without_an_example(problems, profile, re
         assert ["is an example, already solved" in text for node, text in asked if node == "act"] == shown
         reflecting = [text.count("What you wrote down") for node, text in asked if node == "reflect"]
         assert reflecting == ([0, recalls] if strategy is None else [])
+
+
+def in_order(text, *parts):
+    """Whether all parts are in a text, one after the other."""
+    return re.search(".*".join(map(re.escape, parts)), text, re.DOTALL) is not None
+
+
+FAILED, PASSED = "assert area(-1) == 0  -- wanted: 0, came out: 1", "assert area(2) == 4"
+NOTE = "A negative side has no area."
+
+
+def test_a_reflection_reads_description_program_and_the_failing_test_first(problems):
+    _, model = play(problems, block(WRONG), block(RIGHT))
+    reflecting = next(prompt[-1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    written = "return side * side"
+    assert in_order(reflecting, "The area of a square", written, "1 of 2 tests failed:", FAILED, PASSED, MAY_BE_WRONG)
+    assert "score" not in reflecting
+
+
+@pytest.mark.parametrize(
+    ("strategy", "shown"),
+    [
+        ("last_attempt", ["return side * side\n```", FAILED, PASSED]),
+        ("reflexion", [FAILED, PASSED, NOTE]),
+        ("last_attempt_and_reflexion", ["return side * side\n```", FAILED, PASSED, NOTE]),
+    ],
+)
+@pytest.mark.parametrize("actor", ["code", "react"])
+def test_the_next_trial_reads_the_description_first_and_the_request_last(problems, strategy, shown, actor):
+    programs = [block(WRONG), block(RIGHT)]
+    if actor == "react":
+        programs = [f"Thought: I try.\nAction: submit\n{code}" for code in (WRONG, RIGHT)]
+        shown = [each.removesuffix("\n```") for each in shown]
+    _, model = play(problems, *programs, strategy=strategy, actor=actor)
+    opening = [prompt for prompt in model.prompts if asks_for(prompt) == "act"][-1][-1].text
+    assert in_order(opening, "The area of a square", *shown, "It has to pass the test that failed")
+    assert opening.endswith("and still pass the others.")
+
+
+def test_a_retry_reads_nothing_of_the_trial_before(problems):
+    _, model = play(problems, block(WRONG), block(RIGHT), strategy="retry")
+    _, first, second = model.prompts
+    assert text_of(first) == text_of(second)
 
 
 def test_a_reflection_sees_examples_of_the_tasks_language_only(problems):
@@ -191,6 +236,8 @@ def test_the_examples_of_the_description_are_the_tests_if_none_is_written(tmp_pa
     assert final["task"]["prepared"]["tests"] == ["assert area(-3) == 0"]
     assert [trial["verdict"] for trial in final["trials"]] == [False, True]
     assert "tests: the examples in the description are the tests" in final["trials"][0]["notes"]
+    assert final["task"]["prepared"]["tests_from"] == "description"
+    assert not any(MAY_BE_WRONG in text_of(prompt) for prompt in model.prompts)
     problems.close()
 
 
@@ -254,8 +301,8 @@ def test_actors_with_actions_run_their_tests(actor, problems):
         return AIMessage("", tool_calls=[{"name": name, "args": {"code": code}, "id": "1"}])
 
     final, _ = play(problems, acting("run_tests", WRONG), acting("submit", RIGHT), actor=actor, max_trials=1)
-    tried, submitted = (step["observation"].splitlines()[-1] for step in final["trajectory"])
-    assert (tried, submitted) == ("assert area(-1) == 0  -- came out: 1", HANDED_IN)
+    tried, submitted = (step["observation"] for step in final["trajectory"])
+    assert (tried.splitlines()[1], submitted) == ("assert area(-1) == 0  -- wanted: 0, came out: 1", HANDED_IN)
     assert final["status"] == "solved"
 
 

@@ -10,6 +10,7 @@ from langgraph_reflexion import PROFILES, create_reflexion, load_environment, lo
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.prompts import contains, quoted
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.scripts.programming import REFLECTION
 from tests.support.toys import Counter, CounterEpisode, asks_for, play, text_of
 
 GOAL = "Count to 3."
@@ -126,7 +127,8 @@ def test_examples_are_turns_whose_roles_alternate(name, actor):
     language = "python" if name == "programming" else None
     examples = load_prompts(environment.prompts_from).reflections_on(language)
     assert [m.text for m in reflecting if isinstance(m, AIMessage)] == [each.reflection for each in examples]
-    assert all(m.text.endswith("\n\nReflection:") for m in reflecting if isinstance(m, HumanMessage))
+    asks = f" {REFLECTION}" if name == "programming" else "\n\nReflection:"
+    assert all(m.text.endswith(asks) for m in reflecting if isinstance(m, HumanMessage))
 
 
 def test_the_layout_text_has_the_examples_in_the_instruction():

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage
 from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.base import Action, Environment, Episode, FinishedTrial, StepResult, Task, action
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.scripts.programming import REFLECTION
 
 THREAD = {"configurable": {"thread_id": "1"}}
 
@@ -199,7 +200,7 @@ def play(replies, environment=None, task=None, **options):
 
 def asks_for(messages):
     """What a prompt asks the model for: `act`, `reflect` or `judge`."""
-    if messages[1].text.endswith("Reflection:"):
+    if messages[1].text.endswith(("Reflection:", REFLECTION)):
         return "reflect"
     return "judge" if "Verdict: yes" in messages[0].text else "act"
 

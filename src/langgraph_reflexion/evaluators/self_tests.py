@@ -24,6 +24,12 @@ from langgraph_reflexion.support.sync import to_thread
 WRITING = "tests"
 """The name of the call that asks for tests."""
 
+FROM = "tests_from"
+"""The key of what is prepared that says where the tests are from: the `model`, the `description` or the `task`."""
+
+MAY_BE_WRONG = (
+    "These tests were written without a solution: if one contradicts the description, the description counts."
+)
 NO_FUNCTION = "What was handed in is no program that defines the function."
 UNTESTED = "There was no test to run: nothing is known about this program, and it may be right."
 
@@ -101,16 +107,19 @@ class SelfTestsEvaluator(Evaluator):
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Have the model write the tests, unless some come with the task."""
         if given := self.environment.given_tests(task):
-            return {"tests": given}
-        valid = await self._written(task, config)
+            return {"tests": given, FROM: "task"}
+        valid, source = await self._written(task, config), "model"
         if not self.accepts_untested:
-            valid = await self._beside_examples(task, valid, config)
+            valid, source = await self._beside_examples(task, valid, config)
         draw = Random(CallId(self.seed, task["id"], 1, WRITING).seed())
         drawn = sorted(draw.sample(range(len(valid)), min(self.most, len(valid))))
-        return {"tests": [valid[number] for number in drawn]}
+        return {"tests": [valid[number] for number in drawn], FROM: source}
 
-    async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> list[str]:
-        """Return the tests without those that contradict the description, or its examples in place of none."""
+    async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> tuple[list[str], str]:
+        """Return the tests without those that contradict the description, and their source.
+
+        In place of none the examples of the description are returned.
+        """
         examples = await to_thread(self.environment.described_tests, task)
         valid = self._agreeing(task, valid, examples)
         if not valid:
@@ -118,8 +127,8 @@ class SelfTestsEvaluator(Evaluator):
             valid = self._agreeing(task, again, examples)
         if not valid and examples:
             note("tests: the examples in the description are the tests")
-            return examples
-        return valid
+            return examples, "description"
+        return valid, "model"
 
     async def _written(self, task: Task, config: RunnableConfig, *, again: bool = False) -> list[str]:
         """Ask the model for tests, and return the valid ones."""
@@ -170,8 +179,12 @@ class SelfTestsEvaluator(Evaluator):
             prepared = {"tests": [outcome.test for outcome in steady]}
         if not steady:
             return self._untested(task, program)._replace(prepared=prepared)
-        passed = float(all(outcome.passed for outcome in steady))
-        return Score(passed, render_tests(steady), prepared)
+        words = render_tests(steady)
+        if all(outcome.passed for outcome in steady):
+            return Score(1.0, words, prepared)
+        if task["prepared"].get(FROM) == "model":
+            words += f"\n{MAY_BE_WRONG}"
+        return Score(0.0, words, prepared)
 
     def _untested(self, task: Task, program: str) -> Score:
         """Score a program for which there is no test."""

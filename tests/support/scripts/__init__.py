@@ -13,6 +13,7 @@ from tests.support.scripts import programming, webshop, workspace
 
 SCRIPTS = {
     "You write programs.": programming.reply,
+    "You write tests for a program": programming.reply,
     "You shop for somebody": webshop.reply,
     "You work in a folder of files": workspace.reply,
 }
@@ -29,7 +30,11 @@ def script_for(messages):
 
 def scripted(messages):
     """Reply to a prompt of one of the scripts' worlds."""
-    return script_for(messages)(without_examples(messages))
+    script = script_for(messages)
+    if messages[-1].text.rstrip().endswith((programming.TESTS, programming.REFLECTION)):
+        # Examples come before it.
+        return script([messages[0], messages[-1]])
+    return script(without_examples(messages))
 
 
 def unsure(messages):

@@ -6,6 +6,10 @@ from functools import cache
 from langgraph_reflexion.envs.programming.environment import Programming
 
 LESSON = "My `{name}` returned the result of the first example for every call. Next time I follow the description."
+TESTS = "Tests:"
+"""How the request for tests ends."""
+REFLECTION = "Answer in one to three sentences, without code."
+"""How the request for a reflection ends."""
 _HEAD = re.compile(r"^def (?P<name>\w+)\(.*\) -> .*:$", re.MULTILINE)
 _QUOTED = re.compile(r"^\| ?", re.MULTILINE)
 _EXAMPLE = re.compile(r">>> (?P<call>.+)\n\s*(?P<result>.+)")
@@ -42,10 +46,10 @@ def reply(messages):
     # In the prompt for a reflection, the problem is quoted.
     asked = _QUOTED.sub("", messages[1].text)
     program, name = first_guess(asked)
-    if asked.rstrip().endswith("Tests:"):
+    if asked.rstrip().endswith(TESTS):
         return f"The examples are the tests.\n\n{fenced(tests_of(asked))}"
     lesson = LESSON.format(name=name)
-    if asked.rstrip().endswith("Reflection:"):
+    if asked.rstrip().endswith(REFLECTION):
         return lesson
     if lesson in asked:
         program = solutions().get(name, program)
