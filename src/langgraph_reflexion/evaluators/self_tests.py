@@ -121,10 +121,10 @@ class SelfTestsEvaluator(Evaluator):
         In place of none the examples of the description are returned.
         """
         examples = await to_thread(self.environment.described_tests, task)
-        valid = self._agreeing(task, valid, examples)
+        valid = await self._agreeing(task, valid, examples)
         if not valid:
             again = await self._written(task, config, again=True)
-            valid = self._agreeing(task, again, examples)
+            valid = await self._agreeing(task, again, examples)
         if not valid and examples:
             note("tests: the examples in the description are the tests")
             return examples, "description"
@@ -153,9 +153,9 @@ class SelfTestsEvaluator(Evaluator):
         asked = self.prompts.render("tests_of", observation=task["instruction"], again=again)
         return [*messages, HumanMessage(asked)]
 
-    def _agreeing(self, task: Task, tests: list[str], examples: list[str]) -> list[str]:
+    async def _agreeing(self, task: Task, tests: list[str], examples: list[str]) -> list[str]:
         """Return the tests that contradict no example, with a note on the others."""
-        wrong = self.environment.contradicting(task, tests, examples)
+        wrong = await to_thread(self.environment.contradicting, task, tests, examples)
         if wrong:
             note(f"tests, {len(wrong)} of {len(tests)}: dropped, as they contradict the description")
         return [test for test in tests if test not in wrong]
