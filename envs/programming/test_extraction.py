@@ -3,8 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from langgraph_reflexion.envs.programming.episode import blocks_in
+from langgraph_reflexion.envs.programming.inlining import standing_alone
 from langgraph_reflexion.envs.programming.python_source import parse
 from langgraph_reflexion.envs.programming.rust_source import code_of, macros
 from langgraph_reflexion.envs.programming.unittest_source import converted
@@ -13,6 +15,8 @@ MAX_TESTS = 100
 """Maximum number of tests: more come from a model that does not stop."""
 MAX_CHARACTERS = 1000
 """Maximum characters of a test, which every prompt has to contain."""
+MAX_STATEMENTS = 2000
+"""Maximum number of statements that are searched for tests."""
 MAX_LINES = 20
 """Maximum lines of a test in code that does not parse as a whole."""
 LONGEST = 15_000
@@ -67,8 +71,7 @@ def _python(code: str) -> Iterator[str]:
     if tree is None:
         yield from _python_lines(code)
         return
-    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    for node in sorted(statements, key=lambda node: (node.lineno, node.col_offset)):
+    for node in islice(standing_alone(tree.body), MAX_STATEMENTS):
         yield from _asserted(node)
 
 

@@ -93,6 +93,30 @@ def test_checks_of_unittest_are_read_from_a_reply_that_was_cut():
 
 
 @pytest.mark.parametrize(
+    ("code", "tests"),
+    [
+        ("n = 1\nwanted = [n, 2]\nassert f(n) == wanted", ["assert f(1) == [1, 2]"]),
+        (
+            "def test():\n    got = f(1)\n    self.assertEqual(got, 2)\n    assert got",
+            ["assert f(1) == 2", "assert f(1)"],
+        ),
+        ("for n, wanted in [(1, 2), (3, 4)]:\n    assert f(n) == wanted", ["assert f(1) == 2", "assert f(3) == 4"]),
+        (
+            "cases = [1, 2]\nfor n in cases:\n    got = f(n)\n    assert got == 0",
+            ["assert f(1) == 0", "assert f(2) == 0"],
+        ),
+        ("a = [1]\na.append(2)\nassert f(a) == 3", ["assert f(a) == 3"]),
+        ("n = 1\nn += 1\nassert f(n) == 3", ["assert f(n) == 3"]),
+        ("n = 1\ndef test(n):\n    assert f(n) == 3", ["assert f(n) == 3"]),
+        ("n = 1\nif n:\n    n = 2\nassert f(n) == 3", ["assert f(n) == 3"]),
+        ("for n in numbers:\n    assert f(n) == 3", ["assert f(n) == 3"]),
+    ],
+)
+def test_tests_stand_alone(code, tests):
+    assert test_extraction.tests_in(code, "python") == tests
+
+
+@pytest.mark.parametrize(
     "reply",
     [
         f"The function:\n```python\n{FUNCTION}\n```\nIts tests:\n```python\nassert f(1) == 2\n```",

@@ -76,3 +76,16 @@ def test_a_template_fails_without_one_of_its_values(domain):
         for missing in values:
             with pytest.raises(jinja2.UndefinedError):
                 prompts.render(name, **{key: value for key, value in values.items() if key != missing})
+
+
+@pytest.mark.parametrize("folder", ["programming", "programming/code"])
+@pytest.mark.parametrize("name", ["reflect", "failed_trial", "task"])
+def test_templates_of_programs_render_cleanly(folder, name):
+    prompts = load_prompts(HERE / folder)
+    values = dict(VALUES[name])
+    if name == "reflect":
+        values["examples"] = prompts.reflections
+    text = prompts.render(name, **values)
+    assert not re.search(r"[ \t]+$", text, re.MULTILINE)
+    assert "\n\n\n" not in text
+    assert not re.search(r"\{%|%\}|\{\{|\}\}|\bNone\b", text)

@@ -1,0 +1,117 @@
+"""The statements of tests, with the values of variables in their place: each test has to stand alone."""
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+LONGEST_VALUE = 1000
+"""Maximum characters of a value that is put in the place of its variable."""
+MOST_ROUNDS = 100
+"""Maximum rounds of a loop that are written out."""
+LONGEST_LOOP = 5
+"""Maximum statements of a loop that is written out."""
+
+_NESTED = ("body", "orelse", "finalbody")
+Values = Mapping[str, ast.expr]
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+def standing_alone(
+    body: Sequence[ast.stmt], known: Values | None = None, *, loops: bool = True
+) -> Iterator[ast.stmt]:
+    """Yield the statements of a body and of all blocks in it, in order.
+
+    A variable with a plain value is replaced by it, and a loop over a literal is written out, once for each element.
+
+    Args:
+        body: The statements.
+        known: The values of variables by name.
+        loops: Whether loops are written out; not within another one.
+    """
+    values = dict(known or {})
+    for node in body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            _remember(values, node.targets[0].id, node.value)
+            continue
+        rounds = _rounds(node, values) if loops and isinstance(node, ast.For) else []
+        for bound in rounds:
+            yield from standing_alone(node.body, values | bound, loops=False)  # type: ignore[attr-defined]
+        if rounds:
+            continue
+        if isinstance(node, ast.Assert | ast.Expr | ast.With):
+            yield _replaced(node, values)
+        if not isinstance(node, ast.Assert) and not _is_check(node):
+            _forget(values, node)
+        for name in _NESTED:
+            yield from standing_alone(getattr(node, name, []), values, loops=loops)
+
+
+def _remember(values: dict[str, ast.expr], name: str, value: ast.expr) -> None:
+    try:
+        replaced = _replaced(value, values)
+        fits = len(ast.unparse(replaced)) <= LONGEST_VALUE
+    except RecursionError:
+        fits = False
+    values.pop(name, None)
+    if fits:
+        values[name] = replaced
+
+
+def _forget(values: dict[str, ast.expr], node: ast.stmt) -> None:
+    """Forget the variables that a statement or its blocks may change, and the parameters of a function."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            values.pop(each.id, None)
+        elif isinstance(each, ast.arg):
+            values.pop(each.arg, None)
+
+
+def _is_check(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(_, name))):
+            return name.startswith("assert")
+    return False
+
+
+def _rounds(loop: ast.For, values: Values) -> list[dict[str, ast.expr]]:
+    """Return the variables of a loop for each of its rounds; nothing if it is no short loop over a literal."""
+    over = _replaced(loop.iter, values)
+    if len(loop.body) > LONGEST_LOOP or not isinstance(over, ast.List | ast.Tuple) or len(over.elts) > MOST_ROUNDS:
+        return []
+    rounds: list[dict[str, ast.expr]] = []
+    for element in over.elts:
+        match loop.target, element:
+            case ast.Name(name), _:
+                rounds.append({name: element})
+            case ast.Tuple(names), ast.Tuple(parts) | ast.List(parts) if len(names) == len(parts):
+                if not all(isinstance(name, ast.Name) for name in names):
+                    return []
+                pairs = zip(names, parts, strict=True)
+                rounds.append({name.id: part for name, part in pairs if isinstance(name, ast.Name)})
+            case _:
+                return []
+    return rounds
+
+
+class _Replacing(ast.NodeTransformer):
+    def __init__(self, values: Values) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load) and node.id in self.values:
+            return copy.deepcopy(self.values[node.id])
+        return node
+
+
+def _replaced(node: _Node, values: Values) -> _Node:
+    """Return a copy of a node with the values of variables in their place; the node itself if it has none."""
+    used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    found = {name: value for name, value in values.items() if name in used}
+    if not found:
+        return node
+    try:
+        made: _Node = _Replacing(found).visit(copy.deepcopy(node))
+    except RecursionError:
+        return node
+    return made
