@@ -101,6 +101,13 @@ def test_verifiers(verifier, solved, feedback):
     assert (final["status"] == "solved", final["evaluation"]["feedback"]) == (solved, feedback)
 
 
+def test_an_evaluation_may_be_unverified():
+    judged = lr.Evaluation(success=False, score=0.0, feedback="nothing to check", unverified=True)
+    final = solve(guesser()[0], lambda task, result: judged, max_trials=1)
+    assert final["evaluation"] == judged
+    assert final["trials"][0]["unverified"] is True
+
+
 def test_an_agent_of_other_fields_gets_its_input_by_make_input():
     work = RunnableLambda(lambda given: {**given, "words": len(given["notes"].split())})
     agent = lr.WrappedAgent(work, make_input=lambda task, lessons: {"topic": task, "notes": lessons})

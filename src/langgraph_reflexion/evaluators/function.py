@@ -201,7 +201,8 @@ def to_score(result: object) -> Score:
         case (bool() | int() | float() as score, str() | None as feedback):
             return Score(float(score), feedback or "")
         case {"score": bool() | int() | float() as score, **rest}:
-            return Score(float(score), str(rest.get("feedback") or rest.get("comment") or ""))
+            words = str(rest.get("feedback") or rest.get("comment") or "")
+            return Score(float(score), words, unverified=rest.get("unverified") is True)
         case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
             scores = [to_score(each) for each in several]
             feedback = "\n".join(each.feedback for each in scores if each.feedback)
