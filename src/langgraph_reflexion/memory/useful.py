@@ -20,57 +20,13 @@ _REFUSAL_WITHIN = 80
 _FORM = re.compile(r"\b(?:reflections?|trials?|notes?)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
-_COMMON = frozenset(
-    (
-        *(
-            "about",
-            "after",
-            "again",
-            "before",
-            "could",
-            "does",
-            "done",
-            "from",
-            "have",
-            "into",
-            "just",
-            "more",
-            "most",
-        ),
-        *(
-            "only",
-            "other",
-            "should",
-            "some",
-            "such",
-            "than",
-            "that",
-            "their",
-            "them",
-            "then",
-            "there",
-            "these",
-            "they",
-        ),
-        *(
-            "thing",
-            "things",
-            "this",
-            "time",
-            "very",
-            "wait",
-            "were",
-            "what",
-            "when",
-            "where",
-            "which",
-            "will",
-            "with",
-        ),
-        *("would", "your", "answer", "attempt", "failed", "next", "note", "notes", "reflection", "reflections"),
-        *("task", "trial", "trials", "write", "wrong"),
-    )
-)
+_COMMON_WORDS = """
+    about after again before could does done from have into just more most only other should some such
+    than that their them then there these they thing things this time very wait were what when where
+    which will with would your answer attempt failed next note notes reflection reflections task trial
+    trials write wrong
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 _LONG = 4
 """Characters from which on a word may name something."""
 _SENTENCE_END = re.compile(r"[.!?][\"')\]*]*(?=\s|\Z)")
