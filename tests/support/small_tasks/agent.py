@@ -1,0 +1,16 @@
+"""An agent without tools, for the small tasks: a chat model that SMALL_TASKS_URL serves."""
+
+import os
+
+from langchain.agents import create_agent
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+model = ChatOpenAI(
+    model=os.environ.get("SMALL_TASKS_MODEL", "any"),
+    base_url=os.environ.get("SMALL_TASKS_URL", "http://127.0.0.1:8080/v1"),
+    api_key=SecretStr("none"),
+    temperature=0.7,
+    max_completion_tokens=160,
+)
+agent = create_agent(model, tools=[])
