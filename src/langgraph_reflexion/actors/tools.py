@@ -14,6 +14,7 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.replies import call_id_of, to_json
+from langgraph_reflexion.models.written_calls import read_calls
 from langgraph_reflexion.prompts import Example
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
@@ -54,21 +55,27 @@ class ToolActor(Actor):
         return {"tools": self.tools}
 
     def decide(self, reply: AIMessage) -> Decision:
-        """Parse the first tool call, or the text if there is none."""
+        """Parse the first tool call, one that is written as text, or the text if there is none."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
-            called, args = reply.tool_calls[0]["name"], reply.tool_calls[0]["args"]
-            spec = self.environment.actions().get(called)
-            whole = spec and set(args) >= spec.written
-            text = spec.render(args) if spec and whole else call_text(called, args)[:LONGEST]
-            # Providers may refuse a history that names an unknown tool.
-            action = Action(name=called, args=args, text=text) if spec else Action(name="", args={}, text=text)
-            return Decision(thought=thought, action=action)
+            return self._called(thought, reply.tool_calls[0]["name"], reply.tool_calls[0]["args"])
         if reply.invalid_tool_calls:
             broken = reply.invalid_tool_calls[0]
             text = f"{broken['name'] or ''}({broken['args'] or ''})"[:LONGEST]
             return Decision(thought=thought, action=Action(name="", args={}, text=text))
+        # Small models write the call as JSON, which their servers do not read.
+        said, written = read_calls(reply.text, self.environment.actions())
+        if written:
+            return self._called(said, written[0].name, written[0].args)
         return read_reply(reply.text, self.environment.parse)
+
+    def _called(self, thought: str, called: str, args: dict[str, Any]) -> Decision:
+        spec = self.environment.actions().get(called)
+        whole = spec and set(args) >= spec.written
+        text = spec.render(args) if spec and whole else call_text(called, args)[:LONGEST]
+        # Providers may refuse a history that names an unknown tool.
+        action = Action(name=called, args=args, text=text) if spec else Action(name="", args={}, text=text)
+        return Decision(thought=thought, action=action)
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Keep the message: with the next prompt, a provider may want its reasoning back as it came."""

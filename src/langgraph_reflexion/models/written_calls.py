@@ -1,0 +1,97 @@
+"""Tool calls that a model writes as text.
+
+Small models write a call in a block of code, as bare JSON, between `<tool_call>` and `</tool_call>`, or with the
+doubled braces in which some chat templates show it. Servers that read none of these pass it on as text.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+LONGEST = 20_000
+"""A longer text is not searched for calls."""
+
+ARGUMENTS = ("arguments", "parameters")
+"""The keys of a call's arguments, the first that is there."""
+
+_TAG = re.compile(r"<tool_call>(?P<inside>.*?)(?:</tool_call>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```(?:json|tool_call)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```", re.DOTALL)
+_LINE_WITH_BRACE = re.compile(r"^[ \t]*\{", re.MULTILINE)
+
+
+class WrittenCall(NamedTuple):
+    """A call of a tool."""
+
+    name: str
+    args: dict[str, Any]
+
+
+def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall]]:
+    """Return what a reply says beside its calls, and the calls.
+
+    JSON in the middle of prose is no call, nor is any that names no known tool, or whose arguments are no object.
+
+    Args:
+        text: The text of a reply without tool calls.
+        names: The names of the tools.
+    """
+    if len(text) > LONGEST:
+        return text.strip(), []
+    for form in (_TAG, _FENCE):
+        calls = [call for found in form.finditer(text) for call in _calls_in(found["inside"], names)]
+        if calls:
+            return form.sub("", text).strip(), calls
+    begins = _LINE_WITH_BRACE.search(text)
+    if begins is None:
+        return text.strip(), []
+    calls = list(_calls_in(text[begins.start() :], names))
+    if not calls:
+        return text.strip(), []
+    return text[: begins.start()].strip(), calls
+
+
+def _calls_in(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
+    """Yield the calls of a text that holds nothing else; none if it does."""
+    calls = []
+    rest = text.strip()
+    while rest:
+        found = _object_at_start(rest)
+        if found is None:
+            return
+        value, rest = found
+        call = _as_call(value, names)
+        if call is None:
+            return
+        calls.append(call)
+    yield from calls
+
+
+def _object_at_start(text: str) -> tuple[Any, str] | None:
+    """Return the JSON object at the beginning of a text, and what follows it."""
+    readings = [text]
+    if text.startswith("{{"):
+        # Only the outer braces are doubled, or all of them are.
+        readings = [text[1:], text.replace("{{", "{").replace("}}", "}")]
+    for reading in readings:
+        try:
+            value, end = json.JSONDecoder().raw_decode(reading)
+        except (ValueError, RecursionError):
+            continue
+        # The second half of a doubled brace may be left over, or one brace too many.
+        return value, reading[end:].lstrip(" \t\r\n},;")
+    return None
+
+
+def _as_call(value: Any, names: Collection[str]) -> WrittenCall | None:
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or value["name"] not in names:
+        return None
+    args = next((value[key] for key in ARGUMENTS if key in value), None)
+    if isinstance(args, str):
+        try:
+            args = json.loads(args)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(args, dict):
+        return None
+    return WrittenCall(value["name"], args)

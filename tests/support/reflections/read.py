@@ -1,0 +1,151 @@
+"""Reads what runs wrote about their failures."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from langgraph_reflexion.lab.experiments import read_prompts, read_run
+
+NEAR_COPY = 0.8
+"""Two notes with this similarity of their words, or more, count as copies."""
+
+REFUSAL = re.compile(
+    r"\b(sorry|cannot|can't|can\s?not|unable to)\b.{0,40}\b(assist|help|provide|fulfil|answer|write)", re.IGNORECASE
+)
+
+BEGINNING = 80
+"""A refusal is one within this many characters."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed attempt with a next one, and what was written in between."""
+
+    run: str
+    task: str
+    trial: int
+    """The number of the failed attempt."""
+    instruction: str
+    answer: str
+    check: str
+    """The check's words."""
+    note: str
+    """Empty if the strategy writes none."""
+    reflecting_prompt: str
+    """The last message of the recorded prompt that asked for the note."""
+    next_prompt: str
+    """The recorded prompt of the next attempt."""
+    next_answer: str
+    repaired: bool
+    """Whether the check accepted the next attempt."""
+
+
+def read_failures(folder: Path) -> list[Failure]:
+    """Return the failures of a run, in the order of its tasks."""
+    run = read_run(folder)
+    prompts = list(read_prompts(run))
+    found = []
+    for task in run.tasks:
+        trials = run.whole_trials(task)
+        for failed, following in zip(trials, trials[1:], strict=False):
+            if failed["success"]:
+                continue
+            reflecting = [each for each in prompts if (each.task, each.trial, each.kind) == (task, failed["trial"], "reflect")]
+            acting = [each for each in prompts if (each.task, each.trial, each.kind) == (task, following["trial"], "act")]
+            failure = Failure(
+                run=folder.name,
+                task=task,
+                trial=failed["trial"],
+                instruction=str(failed["observation"]),
+                answer=last_words(failed),
+                check=str((failed["evaluation"] or {}).get("feedback", "")),
+                note=str(failed["reflection"] or ""),
+                reflecting_prompt=last_text(reflecting),
+                next_prompt=last_text(acting),
+                next_answer=last_words(following),
+                repaired=bool(following["success"]),
+            )
+            found.append(failure)
+    return found
+
+
+def last_words(trial: dict) -> str:
+    """Return the answer of a trial."""
+    steps = trial["steps"]
+    return str(steps[-1]["thought"]) if steps else ""
+
+
+def last_text(prompts: Sequence) -> str:
+    """Return all messages but the system's of the last prompt; empty if there is none."""
+    if not prompts:
+        return ""
+    said = [message for message in prompts[-1].messages if message["role"] != "system"]
+    return "\n\n".join(str(message["content"]) for message in said)
+
+
+def refuses(note: str) -> bool:
+    """Whether a note begins with a refusal."""
+    return REFUSAL.search(note[:BEGINNING]) is not None
+
+
+def similarity(first: str, second: str) -> float:
+    """Return how alike the words of two texts are, from 0 to 1."""
+    return difflib.SequenceMatcher(None, first.lower().split(), second.lower().split()).ratio()
+
+
+def near_copies(failures: Sequence[Failure]) -> int:
+    """Count the notes that are near-copies of an earlier note on the same task."""
+    copies = 0
+    for index, failure in enumerate(failures):
+        before = [each.note for each in failures[:index] if each.task == failure.task and each.note]
+        if failure.note and any(similarity(failure.note, note) >= NEAR_COPY for note in before):
+            copies += 1
+    return copies
+
+
+def counts(folder: Path) -> dict[str, int]:
+    """Return the figures of a run: failures, what was written about them, and what it cost."""
+    failures = read_failures(folder)
+    trials = read_run(folder).trials
+    first = [row for row in trials if row["trial"] == 1]
+    return {
+        "tasks": len(first),
+        "solved at first": sum(row["success"] for row in first),
+        "failures": len(failures),
+        "notes": sum(bool(each.note) for each in failures),
+        "refusals": sum(refuses(each.note) for each in failures),
+        "near-copies": near_copies(failures),
+        "same answer": sum(same_answer(each.answer, each.next_answer) for each in failures),
+        "repaired": sum(each.repaired for each in failures),
+        "calls": sum(row["llm_calls"] for row in trials),
+        "tokens": sum(row["input_tokens"] + row["output_tokens"] for row in trials),
+    }
+
+
+def same_answer(first: str, second: str) -> bool:
+    """Whether two answers are the same but for blanks."""
+    return first.split() == second.split()
+
+
+def side_by_side(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield the failures of the first run, each with the notes and the next attempts of all runs."""
+    read = {folder.name: {(each.task, each.trial): each for each in read_failures(folder)} for folder in folders}
+    for place, failure in next(iter(read.values())).items():
+        yield f"=== {failure.task}, attempt {failure.trial}"
+        yield f"task:    {failure.instruction}"
+        yield f"attempt: {failure.answer}"
+        yield f"check:   {failure.check}"
+        for name, failures in read.items():
+            other = failures.get(place)
+            if other is None:
+                yield f"--- {name}: no such failure"
+                continue
+            if not same_answer(other.answer, failure.answer):
+                yield f"--- {name}: another attempt, {other.answer!r}"
+            outcome = "repaired" if other.repaired else "not repaired"
+            yield f"--- {name} ({outcome})"
+            yield f"note:    {other.note or '(none)'}"
+            yield f"next:    {other.next_answer}"
+        yield ""
