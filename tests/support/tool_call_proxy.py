@@ -4,8 +4,8 @@
 
 Small models write a call as text: as bare JSON, in a block of code, between `<tool_call>` and `</tool_call>`, or with
 the doubled braces of their chat template. A server that reads none of these passes it on as the reply's text. Here it
-becomes `tool_calls`, in one reply and in a stream, if the request has a tool of that name. Everything else goes through
-unchanged.
+becomes `tool_calls`, in one reply and in a stream, if the request has a tool of that name. Everything else goes
+through unchanged.
 """
 
 import argparse

@@ -18,7 +18,8 @@ def test_the_right_answer_is_accepted_and_another_is_not(row: dict) -> None:
 
     solved, words = check("something else", row["answer"])
     assert not solved
-    assert words.startswith("wanted: ") and " / got: " in words
+    assert words.startswith("wanted: ")
+    assert " / got: " in words
     assert right not in words
 
 

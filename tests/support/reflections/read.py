@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from langgraph_reflexion.lab.experiments import read_prompts, read_run
@@ -11,9 +12,7 @@ from langgraph_reflexion.lab.experiments import read_prompts, read_run
 NEAR_COPY = 0.8
 """Two notes with this similarity of their words, or more, count as copies."""
 
-REFUSAL = re.compile(
-    r"\b(sorry|cannot|can't|can\s?not|unable to)\b.{0,40}\b(assist|help|provide|fulfil|answer|write)", re.IGNORECASE
-)
+REFUSAL = re.compile(r"\b(i(?:'m| am) (?:sorry|unable)|i (?:can't|cannot|can not)|sorry, but)\b", re.IGNORECASE)
 
 BEGINNING = 80
 """A refusal is one within this many characters."""
@@ -49,11 +48,15 @@ def read_failures(folder: Path) -> list[Failure]:
     found = []
     for task in run.tasks:
         trials = run.whole_trials(task)
-        for failed, following in zip(trials, trials[1:], strict=False):
+        for failed, following in pairwise(trials):
             if failed["success"]:
                 continue
-            reflecting = [each for each in prompts if (each.task, each.trial, each.kind) == (task, failed["trial"], "reflect")]
-            acting = [each for each in prompts if (each.task, each.trial, each.kind) == (task, following["trial"], "act")]
+            reflecting = [
+                each for each in prompts if (each.task, each.trial, each.kind) == (task, failed["trial"], "reflect")
+            ]
+            acting = [
+                each for each in prompts if (each.task, each.trial, each.kind) == (task, following["trial"], "act")
+            ]
             failure = Failure(
                 run=folder.name,
                 task=task,

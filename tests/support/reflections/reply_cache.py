@@ -37,7 +37,9 @@ class ReplyKeeper:
     def __enter__(self) -> Self:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self._database = sqlite3.connect(self.file, check_same_thread=False)
-        self._database.execute("CREATE TABLE IF NOT EXISTS replies(key TEXT PRIMARY KEY, status INT, kind TEXT, body BLOB)")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS replies(key TEXT PRIMARY KEY, status INT, kind TEXT, body BLOB)"
+        )
         self._client = httpx.Client(timeout=SECONDS)
         self._listener = Listener(0, self._answer)
         self.url = f"{self._listener.url}/v1"

@@ -11,6 +11,7 @@ import multiprocessing
 import re
 import sqlite3
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -248,7 +249,7 @@ def want_upper(text: str, lines: list[str]) -> None:
 
 
 def want_descending(text: str, lines: list[str]) -> None:
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in pairwise(lines):
         if before <= after:
             raise Miss("reverse alphabetical order", f"{before!r} before {after!r}")
 
@@ -331,7 +332,7 @@ def want_parts(text: str, lines: list[str], mark: str, count: int) -> None:
 
 def want_parts_ascending(text: str, lines: list[str], mark: str) -> None:
     parts = text.split(mark)
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in pairwise(parts):
         if before >= after:
             raise Miss("alphabetical order", f"{before!r} before {after!r}")
 

@@ -36,7 +36,10 @@ WRITTEN = {
     "a tag that the limit cut off": ('<tool_call>{"name": "search", "arguments": {"entity": "Rome"}}', "Rome"),
     "bare": ('{"name": "search", "arguments": {"entity": "Rome"}}', "Rome"),
     "all braces doubled": ('{{"name": "search", "arguments": {{"entity": "Rome"}}}}', "Rome"),
-    "the outer brace doubled at the beginning alone": ('{{"name": "search", "arguments": {"entity": "Rome"}}', "Rome"),
+    "the outer brace doubled at the beginning alone": (
+        '{{"name": "search", "arguments": {"entity": "Rome"}}',
+        "Rome",
+    ),
     "parameters": ('{"name": "search", "parameters": {"entity": "Rome"}}', "Rome"),
     "arguments as text": ('{"name": "search", "arguments": "{\\"entity\\": \\"Rome\\"}"}', "Rome"),
     "braces in an argument": ('{"name": "search", "arguments": {"entity": "a }} b {{"}}', "a }} b {{"),
@@ -57,12 +60,12 @@ NO_CALLS = {
 }
 
 
-@pytest.mark.parametrize("text, calls", RECORDED.values(), ids=RECORDED)
+@pytest.mark.parametrize(("text", "calls"), RECORDED.values(), ids=RECORDED)
 def test_recorded_replies(text, calls):
     assert read_calls(text, NAMES) == ("", calls)
 
 
-@pytest.mark.parametrize("text, entity", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize(("text", "entity"), WRITTEN.values(), ids=WRITTEN)
 def test_forms(text, entity):
     assert read_calls(text, NAMES) == ("", [("search", {"entity": entity})])
 
