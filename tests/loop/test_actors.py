@@ -55,17 +55,17 @@ def test_of_two_calls_in_one_reply_the_first_is_done_and_each_has_a_result():
 @pytest.mark.parametrize(
     "text",
     [
-        '```json\n{\n  "name": "add",\n  "arguments": {\n    "amount": 3\n  }\n}\n```',
-        '{{"name": "add", "arguments": {"amount": 3}}}',
-        '<tool_call>\n{"name": "add", "arguments": {"amount": 3}}\n</tool_call>',
+        '```json\n{\n  "name": "add",\n  "arguments": {\n    "amount": 2\n  }\n}\n```',
+        '{{"name": "add", "arguments": {"amount": 2}}}',
+        '<tool_call>\n{"name": "add", "arguments": {"amount": 2}}\n</tool_call>',
     ],
 )
 def test_a_call_that_is_written_as_json_is_done_and_goes_back_as_a_call(text):
-    final, model = one_trial([AIMessage(text), calls(call("add", amount=0))])
+    final, model = one_trial([AIMessage(text), calls(call("add", amount=1))])
     step = final["trajectory"][0]
-    assert (step["action"]["name"], step["action"]["args"], step["thought"]) == ("add", {"amount": 3}, "")
-    assert step["observation"] == "The counter stands at 3."
-    assert model.prompts[1][2].tool_calls[0]["args"] == {"amount": 3}
+    assert (step["action"]["name"], step["action"]["args"], step["thought"]) == ("add", {"amount": 2}, "")
+    assert step["observation"] == "The counter stands at 2."
+    assert model.prompts[1][2].tool_calls[0]["args"] == {"amount": 2}
 
 
 BROKEN = invalid_tool_call(name="add", args='{"amount": ', id="1", error="bad")
