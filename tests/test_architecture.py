@@ -153,3 +153,10 @@ def test_only_listed_private_names_of_dependencies_are_used():
     assert using == PRIVATE
     theirs = {name for module in MODULES for name in imports(module) if not name.startswith((PACKAGE, "__future__"))}
     assert not [name for name in theirs if re.search(r"(^|\.)_(?!_)", name)]
+
+
+def test_the_laboratory_is_named_where_it_is_looked_up_alone():
+    named = {
+        module for module, path in MODULES.items() if "langgraph_reflexion.lab" in path.read_text(encoding="utf-8")
+    }
+    assert {module for module in named if room(module) != "lab"} == {"__main__", "models.load"}

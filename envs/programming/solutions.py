@@ -211,7 +211,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
         return
     for file in sorted(path.iterdir()):
         # MultiPL-E puts the results of its own grading beside the completions.
-        if file.name.endswith((".json", ".json.gz")) and ".results." not in file.name:
+        if file.name.removesuffix(".gz").endswith((".json", ".jsonl")) and ".results." not in file.name:
             yield from read_rows(file)
 
 

@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.envs.sandbox.types import RESERVED, below
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
-from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
+from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED, holds_dependencies
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.support.programs import expect_program
 
@@ -76,6 +76,12 @@ class Commands:
                 raise ConfigurationError(
                     f"the dependencies {original / name} lie behind a link, and only folders in the workspace are "
                     "shown to commands: begin the task again"
+                )
+            if not holds_dependencies(original / name):
+                # Others have what a copy leaves out, such as `.git`.
+                raise ConfigurationError(
+                    f"{original / name} is not a folder of installed dependencies, and the state names it as one: "
+                    "begin the task again"
                 )
             _make_way(copy.root, name)
             binds.append(Bind(original / name, place / name))

@@ -56,7 +56,7 @@ def walk(root: Path, dependencies: Collection[str] | None = None) -> Found:
             if entry.name in excluded:
                 found.excluded.append(path)
             elif entry.is_dir(follow_symlinks=False):
-                if path in dependencies if dependencies is not None else _holds_dependencies(entry):
+                if path in dependencies if dependencies is not None else holds_dependencies(entry.path):
                     found.dependencies.append(path)
                 else:
                     folders.append(path)
@@ -70,8 +70,9 @@ def walk(root: Path, dependencies: Collection[str] | None = None) -> Found:
     return found
 
 
-def _holds_dependencies(entry: os.DirEntry[str]) -> bool:
-    return entry.name == "node_modules" or os.path.isfile(os.path.join(entry.path, "pyvenv.cfg"))
+def holds_dependencies(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder is one of installed dependencies, by its name or a virtual environment's mark."""
+    return os.path.basename(folder) == "node_modules" or os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
 
 
 def _is_cache(tag: os.DirEntry[str]) -> bool:

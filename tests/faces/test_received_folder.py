@@ -1,6 +1,7 @@
 """A run folder from somebody else: `report` and `show` run none of what it names."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.page import write_page
-from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.record import read_run, read_runs
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
@@ -87,6 +88,28 @@ def test_a_link_in_the_folder_leads_to_no_file_elsewhere(received, tmp_path, nam
     (received / name).symlink_to(moved)
     with pytest.raises(ConfigurationError, match=f"{name} is a link"):
         compare([received])
+
+
+@pytest.mark.parametrize("name", ["run.json", "trials.jsonl", "prompts.jsonl"])
+def test_a_pipe_in_the_folder_does_not_keep_a_reader_waiting(received, name):
+    (received / name).unlink()
+    os.mkfifo(received / name)
+    with pytest.raises(ConfigurationError, match=f"{name} is not an ordinary file"):
+        compare([received])
+
+
+def test_a_folder_of_runs_is_read_without_following_its_links(received, tmp_path):
+    whole = tmp_path / "whole"
+    shutil.copytree(received, whole / "mine")
+    (whole / "theirs").symlink_to(received)
+    runs, left_out = read_runs([whole])
+    assert [run.folder.name for run in runs] == ["mine"]
+    assert "theirs is a link" in left_out[0]
+
+
+def test_the_names_of_strategies_are_printed_without_their_effect(received):
+    change(received, strategy="\x1b[31mred")
+    assert "\x1b" not in compare([received]).groups[0].label
 
 
 def test_a_run_with_a_poisoned_cache_says_so_and_can_be_resumed_without_it(folder_made, home, server):

@@ -17,7 +17,12 @@ from tests.replication.paper import compare
 from tests.replication.paper_tables import print_paper
 from tests.replication.replay import replay
 
-app = typer.Typer(help=__doc__, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    help=__doc__,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @app.command("import")

@@ -18,13 +18,14 @@ import json
 import os
 import site
 import socket
+import sqlite3
 import subprocess
 import sys
 import sysconfig
 import threading
 from collections import Counter
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 ALLOWED = "LANGGRAPH_REFLEXION_BASE_URLS"
 ROOT = Path(__file__).parents[2]
@@ -108,7 +109,7 @@ class Audit:
     """Lists what is seen outside of `allowed` paths while it is `watching`."""
 
     def __init__(self, allowed, traps):
-        self.allowed = [os.path.abspath(path) for path in allowed]
+        self.allowed = [each for path in allowed for each in (os.path.abspath(path), os.path.realpath(path))]
         self.models = ()
         """The ports of model servers that may be called."""
         self.traps = traps
@@ -138,9 +139,14 @@ class Audit:
             self._note(event, args[0])
 
     def _is_allowed(self, path):
-        if path == ":memory:" or path.startswith("file:"):
+        if path == ":memory:":
             return True
-        real = os.path.abspath(path)
+        if path.startswith("file:"):
+            address = urlsplit(path)
+            if "mode=memory" in address.query:
+                return True
+            path = unquote(address.path)
+        real = os.path.realpath(path)
         return any(real == each or real.startswith(f"{each}/") for each in self.allowed)
 
     def _is_model(self, event, args):
@@ -328,6 +334,13 @@ class Recorded:
             self.read(f"page {case}", "report", self.folder, "--html", self.folder / "page.html")
 
 
+def link_to(file):
+    """A link in the working directory, which is allowed, to a file elsewhere."""
+    link = Path("link")
+    link.symlink_to(file)
+    return link
+
+
 def control(audit):
     """Does all that must be seen."""
     traps = audit.traps
@@ -341,6 +354,8 @@ def control(audit):
             lambda: os.system("true"),
             lambda: __import__(MODULE),
             lambda: os.listdir(traps.folder),
+            lambda: sqlite3.connect(f"file:{traps.file}?mode=ro", uri=True).close(),
+            lambda: link_to(traps.file).read_text(),
         )
     ):
         audit.case = str(number)

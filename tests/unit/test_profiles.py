@@ -53,7 +53,7 @@ def test_a_heuristic_that_is_given_counts_too():
     assert Profile("mine", heuristic=Heuristic()).resolve(Short).heuristic == Heuristic()
 
 
-def test_a_variant_keeps_open_what_its_profile_leaves_open():
+def test_a_profile_made_of_another_keeps_open_what_its_profile_leaves_open():
     mine = replace(PROFILES["paper"], name="mine", layout="text")
     assert mine.resolve(FEVER).examples == 3
     assert replace(mine, examples=2).resolve(FEVER).examples == 2

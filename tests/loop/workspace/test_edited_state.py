@@ -58,6 +58,18 @@ def test_dependencies_are_folders_inside(play, path):
         played.environment.start(edited(played, dependencies=[path]))
 
 
+def test_a_folder_that_is_no_dependency_is_not_shown_as_one(play, folder):
+    """It has what copies leave out, such as a repository's settings."""
+    (folder / "lib" / ".git").mkdir(parents=True)
+    (folder / "lib" / ".git" / "config").write_text("token")
+    played = play()
+    episode = played.environment.start(edited(played, dependencies=["lib"]))
+    played.episode.close()
+    played.episode = episode
+    with pytest.raises(ConfigurationError, match="not a folder of installed dependencies"):
+        played.do("run_command", command="cat lib/.git/config")
+
+
 def test_dependencies_behind_a_link_are_not_shown(play, folder, tmp_path):
     private = tmp_path / "private"
     private.mkdir()

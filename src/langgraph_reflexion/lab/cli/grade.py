@@ -1,4 +1,4 @@
-"""The command `grade`: pass@1 of a file of solutions to programming problems."""
+"""The command `grade`: pass@k of a file of solutions to programming problems."""
 
 import json
 from pathlib import Path

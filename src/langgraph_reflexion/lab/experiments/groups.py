@@ -124,7 +124,7 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
                 break
         else:
             groups.append([run])
-    labels = [name(group[0]) if name else str(group[0].settings["strategy"]) for group in groups]
+    labels = [printable(name(group[0]) if name else str(group[0].settings["strategy"])) for group in groups]
     if len(groups) > 1:  # after Z the letters are doubled
         labels = [f"{ascii_uppercase[i % 26] * (i // 26 + 1)} {label}" for i, label in enumerate(labels)]
     differences = _differences([group[0].settings for group in groups])

@@ -307,7 +307,7 @@ def _info(folder: Path) -> dict[str, Any]:
     if not holds_run(folder):
         why = "it is a file" if folder.is_file() else f"there is no {RUN}"
         raise ConfigurationError(f"{folder} holds no run: {why}")
-    _expect_no_links(folder)
+    _expect_own_files(folder)
     with _reading(folder):
         info: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
         _expect(("settings", "tasks"), info, RUN)
@@ -316,13 +316,16 @@ def _info(folder: Path) -> dict[str, Any]:
     return info
 
 
-def _expect_no_links(folder: Path) -> None:
-    """Refuse links in place of the files that are read: the folder may be from somebody else."""
+def _expect_own_files(folder: Path) -> None:
+    """Refuse links and pipes in place of the files that are read: the folder may be from somebody else."""
     for name in (RUN, TRIALS, SENT):
-        if (folder / name).is_symlink():
+        path = folder / name
+        if path.is_symlink():
             raise ConfigurationError(
-                f"{folder / name} is a link, and a run folder is read without leaving it: put the file in its place"
+                f"{path} is a link, and a run folder is read without leaving it: put the file in its place"
             )
+        if path.exists() and not path.is_file():
+            raise ConfigurationError(f"{path} is not an ordinary file")
 
 
 def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
@@ -339,6 +342,9 @@ def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
     for folder in folders:
         inside: list[Run] = []
         for path in [] if holds_run(folder) else sorted(Path(folder).glob(f"*/{RUN}")):
+            if path.parent.is_symlink():
+                left_out.append(f"Left out: {path.parent} is a link: name the folder that it leads to")
+                continue
             try:
                 inside.append(read_run(path.parent))
             except ConfigurationError as error:

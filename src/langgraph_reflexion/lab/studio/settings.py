@@ -38,8 +38,15 @@ ALLOWED_PAGES = "LANGGRAPH_REFLEXION_PAGES"
 """The environment variable that lists the sources of pages in the network that a setting may name."""
 WORKSPACE = "LANGGRAPH_REFLEXION_WORKSPACE"
 """The environment variable that names the task file whose tasks the graph `workspace` has, in place of its own."""
-_IN_PROCESS = ("huggingface",)
-"""Providers that run a model in this process, from a folder or a download that its name names."""
+HOSTED = frozenset(
+    (
+        *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek", "fireworks"),
+        *("google_genai", "google_vertexai", "groq", "mistralai", "nvidia", "openai", "openrouter", "perplexity"),
+        *("together", "upstage", "xai"),
+    )
+)
+"""Providers that a setting may name by themselves, as they have an address of their own in the network. Others run in
+this process, or at an address of this machine."""
 PROMPTS = {
     "act": ("act", "The Jinja template of the actor's prompt."),
     "reflect": ("reflect", "The Jinja template of the prompt that asks for a reflection."),
@@ -86,7 +93,7 @@ class SettingsForm(BaseModel):
             del shown["memory_size"]
         given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
         for field in ("model", "reflection_model"):
-            check_model(field, getattr(given, field))
+            check_model(field, getattr(given, field), given.base_url)
         if given.base_url:
             check_address(given.base_url)
         return given
@@ -177,20 +184,30 @@ def server_options(environment: str) -> dict[str, Any]:
     return {}
 
 
-def check_model(field: str, name: str | None) -> None:
-    """Refuse a model that a setting may not name, as it is code, a folder or a download.
+def check_model(field: str, name: str | None, base_url: str | None) -> None:
+    """Refuse a model that a setting may not name, as it is code, a folder, a download or an address of this machine.
+
+    Args:
+        field: The setting.
+        name: Its value.
+        base_url: The address that is given beside it, which `check_address` checks.
 
     Raises:
         ConfigurationError: it is one of these.
     """
     if name is None:
         return
-    provider = name.partition(":")[0].strip().casefold()
-    if in_file(name) or provider in _IN_PROCESS:
-        raise ConfigurationError(
-            f"{field}: a setting names no code and no folder of the server: give PROVIDER:MODEL of a provider with "
-            "an API, such as openai:gpt-4o-mini"
-        )
+    provider, colon, _ = name.partition(":")
+    # A name alone, such as gpt-4o-mini, is one of a hosted provider, or the demo model.
+    known = not colon or provider in HOSTED
+    if known and not in_file(name):
+        return
+    if provider == "ollama" and base_url:
+        return
+    raise ConfigurationError(
+        f"{field}: a setting names no code, no folder and no address of the server: give PROVIDER:MODEL of a "
+        "provider with an API, such as openai:gpt-4o-mini, or a server that is listed, as base_url"
+    )
 
 
 def check_address(base_url: str) -> None:
@@ -215,8 +232,8 @@ def check_address(base_url: str) -> None:
 
 
 FIRST = {"alfworld": 3, "hotpotqa": 5, "fever": 2, "workspace": 2}
-"""The task of an empty form, if not the first: one that the demo model solves after a reflection. The workspace's
-first task needs Rust, the second only Python."""
+"""The task of an empty form, if not the first: in the demo model's worlds one that it solves after a reflection. The
+workspace's first task needs Rust, the second only Python."""
 
 
 class TaskForm(BaseModel):
