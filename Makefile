@@ -7,7 +7,7 @@ EXTRAS ?= alfworld,bench,inspect,notebooks,postgres,ray,studio,webshop
 
 # The language model of demo-llm: qwen-0.5b, qwen-1.5b, a path to a GGUF file, or the address of a server that runs, which
 # ends in /v1, all of which write programs; or smollm2 or gemma, which are too small for it and guess passwords.
-LLM ?= qwen-0.5b
+LLM ?= smollm2
 
 OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
