@@ -101,10 +101,6 @@ def tasks_are_stable(case: Case) -> None:
     raise AssertionError("an unknown split must raise ConfigurationError: call self.choose_split(split) in tasks()")
 
 
-_FAILED: dict[str, Any] = {"calls": [], "answer": "", "check": "", "has_reason": False, "facts": [], "again": ""}
-"""What `failed_trial.md` is given beside the trial."""
-
-
 def models_are_shown_the_task(case: Case) -> None:
     """The prompts of actor, reflection and evaluator render, and contain the task's instruction."""
     environment, task = case.environment, case.task
@@ -118,13 +114,13 @@ def models_are_shown_the_task(case: Case) -> None:
     shown = {"observation": prompts.opening(**opening)}
     history = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
     steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
-    actor = {**shown, **history, "instruction": task["instruction"], "last_attempt": steps, "check": ""}
+    actor = {**shown, **history, "instruction": task["instruction"], "last_attempt": steps}
     trial = {**shown, "steps": steps}
     values = {
         "task": actor,
         "task_attempt_first": {**actor, "instruction": task["instruction"]},
         "trial": trial,
-        "failed_trial": {**trial, **history, "memory_map": "", **_FAILED},
+        "failed_trial": {**trial, **history, "memory_map": ""},
     }
     for name, given in values.items():
         text = rendered(prompts, name, given)
