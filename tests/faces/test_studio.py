@@ -323,6 +323,28 @@ async def test_the_data_of_a_task_has_its_types(small, name, data):
             await graph.ainvoke({"task": {"id": "x", "instruction": "x", "data": data}})
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image_url", "image_url": "/etc/passwd"},
+        {"type": "image", "source_type": "url", "url": "http://127.0.0.1:1/x"},
+        {"type": "tool_result", "content": [{"type": "file", "url": "http://127.0.0.1:1/x"}]},
+    ],
+)
+async def test_a_step_in_the_state_hands_no_file_to_a_model(small, block):
+    """Some clients read the path, and call the address, that a block names."""
+    hotpotqa = SERVED["hotpotqa"]
+    form = hotpotqa.form(**small, actor="tools", max_trials=1)
+    saver = InMemorySaver()
+    async with hotpotqa.graph(form) as served:
+        graph = served.builder.compile(checkpointer=saver)
+        await graph.ainvoke({}, THREAD, interrupt_before=["act"])
+        step = {"number": 1, "thought": "t", "action": None, "observation": [block]}
+        await graph.aupdate_state(THREAD, {"trajectory": [step]}, as_node="reset")
+        with pytest.raises(ConfigurationError, match="holds a file or its address"):
+            await graph.ainvoke(None, THREAD)
+
+
 @pytest.mark.parametrize("name", ["hotpotqa", "fever"])
 async def test_pages_in_the_network_are_for_the_server_to_allow(monkeypatch, name):
     factory = SERVED[name]

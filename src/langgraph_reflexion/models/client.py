@@ -21,6 +21,7 @@ from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_c
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
+from langgraph_reflexion.models.sent import expect_no_files
 from langgraph_reflexion.models.slots import Progress, Slots
 from langgraph_reflexion.models.usage import Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
 from langgraph_reflexion.support.secrets import secrets_of
@@ -147,6 +148,7 @@ class Client:
         """
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
+        expect_no_files(messages)
         begun = begin_call(call, self._for_server(messages), tools)
         key = self._cache.key(messages, call, tools) if self._cache else None
         if self._cache and key and (cached := await self._cache.find(key, config)):

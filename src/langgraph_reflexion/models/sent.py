@@ -13,6 +13,7 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import ModelCall
 from langgraph_reflexion.support.text import plain
 
@@ -27,6 +28,9 @@ ROLES = {"human": "user", "ai": "assistant"}
 
 FILES = ("image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file", "media")
 """Types of content blocks that hold a file, of which only size and digest are kept."""
+
+_PLACES = ("url", "image_url", "file_id", "file_uri", "source_type", "path")
+"""Keys of a content block that say where a file is."""
 
 _RAW_CALLS = ("tool_calls", "function_call")
 """Keywords that repeat a message's tool calls in the provider's form."""
@@ -154,6 +158,35 @@ def _block(block: Any) -> Any:
         return block
     data = json.dumps(block, sort_keys=True, default=str).encode()
     return {"type": block["type"], "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def expect_no_files(messages: Sequence[BaseMessage]) -> None:
+    """Refuse a prompt of ours that holds a file, or says where one is: ours are texts.
+
+    Steps and replies come from the state or from a cache, which somebody else may have written, and some clients open
+    the path or call the address that a block of an image names.
+
+    Raises:
+        ConfigurationError: a message holds such a block.
+    """
+    for message in messages:
+        if isinstance(message.content, str):
+            continue
+        if any(_names_file(block) for block in message.content):
+            raise ConfigurationError(
+                "a step or a kept reply in the state holds a file or its address, and prompts are texts: the state or "
+                "the cache was changed; begin the task again"
+            )
+
+
+def _names_file(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(_names_file(each) for each in value)
+    if not isinstance(value, dict):
+        return False
+    if value.get("type") in FILES or any(place in value for place in _PLACES):
+        return True
+    return any(_names_file(each) for key, each in value.items() if key not in ("input", "args", "arguments"))
 
 
 def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call: ModelCall) -> SentCall:
