@@ -174,8 +174,8 @@ def expect_no_files(messages: Sequence[BaseMessage]) -> None:
             continue
         if any(_names_file(block) for block in message.content):
             raise ConfigurationError(
-                "a step or a kept reply in the state holds a file or its address, and prompts are texts: the state or the "
-                "cache was changed; begin the task again"
+                "a step or a kept reply holds a file or its address, and prompts are texts: the state or "
+                "the cache was changed; begin the task again"
             )
 
 
