@@ -136,7 +136,7 @@ def _doctest(begun: str, after: str) -> tuple[str, str] | None:
 
 
 def _test(problem: Problem, expression: str, value: str) -> str:
-    """Return an example as a test; empty if its value is no literal."""
+    """Return an example as a test; empty if its value is not a literal."""
     for text in _readings(value):
         if problem.language == "rust":
             if literal(text):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 LONGEST_VALUE = 1000
-"""Maximum characters of a value that is put in the place of its variable."""
+"""Maximum characters of a value that replaces its variable."""
 MOST_ROUNDS = 100
 """Maximum rounds of a loop that are written out."""
 LONGEST_LOOP = 5

@@ -23,19 +23,18 @@ def object_id(given: Any, what: str = "tree") -> str:
     """Return the id of a git object, which is neither an option of git nor the name of anything else.
 
     Raises:
-        ConfigurationError: it is no id; the message calls it `what`.
+        ConfigurationError: it is not an id; the message calls it `what`.
     """
+    try:
+        return _object(given)
+    except ValueError as error:
+        raise ConfigurationError(f"{what}: {given!r:.100} {error}: {_WHAT_TO_DO}") from None
+
+
+def _object(given: Any) -> str:
     if isinstance(given, str) and _OBJECT.fullmatch(given):
         return given
-    raise ConfigurationError(
-        f"{what}: {given!r:.100} is not the id of a git object (40 hexadecimal digits): {_WHAT_TO_DO}"
-    )
-
-
-def _object(given: str) -> str:
-    if not _OBJECT.fullmatch(given):
-        raise ValueError("must be the id of a git object (40 hexadecimal digits)")
-    return given
+    raise ValueError("must be the id of a git object (40 hexadecimal digits)")
 
 
 def _run(given: str) -> str:

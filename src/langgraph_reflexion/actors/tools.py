@@ -71,11 +71,13 @@ class ToolActor(Actor):
 
     def _called(self, thought: str, called: str, args: dict[str, Any]) -> Decision:
         spec = self.environment.actions().get(called)
-        whole = spec and set(args) >= spec.written
-        text = spec.render(args) if spec and whole else call_text(called, args)[:LONGEST]
-        # Providers may refuse a history that names an unknown tool.
-        action = Action(name=called, args=args, text=text) if spec else Action(name="", args={}, text=text)
-        return Decision(thought=thought, action=action)
+        text = call_text(called, args)[:LONGEST]
+        if spec is None:
+            # Providers may refuse a history that names an unknown tool.
+            return Decision(thought=thought, action=Action(name="", args={}, text=text))
+        if set(args) >= spec.written:
+            text = spec.render(args)
+        return Decision(thought=thought, action=Action(name=called, args=args, text=text))
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Keep the message: with the next prompt, a provider may want its reasoning back as it came."""

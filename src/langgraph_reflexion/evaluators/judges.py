@@ -65,7 +65,7 @@ class LLMEvaluator(Evaluator):
 
 
 def verdict_in(text: str) -> bool | None:
-    """Return the last verdict in a reply; None without one. What a line quotes of the trial is no verdict."""
+    """Return the last verdict in a reply; None without one. A line that quotes the trial does not count."""
     verdicts = re.findall(r"^(?!\s*\|)[^\w\n]*+(?:verdict\W++)++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
     return verdicts[-1].lower() == "yes" if verdicts else None
 

@@ -32,6 +32,9 @@ FILES = ("image", "image_url", "input_image", "audio", "input_audio", "video", "
 _PLACES = ("url", "image_url", "file_id", "file_uri", "source_type", "path")
 """Keys of a content block that say where a file is."""
 
+_NO_FILES = ("input", "args", "arguments", "annotations", "citations")
+"""Keys of a block under which addresses are only written: the arguments of a call, and sources of a text."""
+
 _RAW_CALLS = ("tool_calls", "function_call")
 """Keywords that repeat a message's tool calls in the provider's form."""
 
@@ -63,13 +66,13 @@ class SentCall(TypedDict):
     step: NotRequired[int]
     """The step that an `act` asked for, counted from 1."""
     same: int
-    """The number of first messages that are those of the trial's call before."""
+    """The number of messages that this prompt shares with the beginning of the one before it in the trial."""
     same_characters: NotRequired[int]
-    """The number of first characters of the next message that are those of its counterpart in the call before."""
+    """The number of characters that the next message shares with the start of its counterpart in the call before."""
     added: list[SentMessage]
     """The messages after them; after `same_characters`, the first one lacks its beginning."""
     tools: NotRequired[list[dict[str, Any]]]
-    """The tools that the model was offered, where they differ from those of the call before; at first, none."""
+    """The tools that the model was offered, where they differ from those of the call before."""
     reply: SentMessage | None
     """What came back. None for an agent of your own, whose messages are the trajectory."""
 
@@ -186,7 +189,7 @@ def _names_file(value: Any) -> bool:
         return False
     if value.get("type") in FILES or any(place in value for place in _PLACES):
         return True
-    return any(_names_file(each) for key, each in value.items() if key not in ("input", "args", "arguments"))
+    return any(_names_file(each) for key, each in value.items() if key not in _NO_FILES)
 
 
 def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call: ModelCall) -> SentCall:

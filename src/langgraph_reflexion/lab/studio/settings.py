@@ -38,13 +38,27 @@ ALLOWED_PAGES = "LANGGRAPH_REFLEXION_PAGES"
 """The environment variable that lists the sources of pages in the network that a setting may name."""
 WORKSPACE = "LANGGRAPH_REFLEXION_WORKSPACE"
 """The environment variable that names the task file whose tasks the graph `workspace` has, in place of its own."""
-HOSTED = frozenset(
-    (
-        *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek", "fireworks"),
-        *("google_genai", "google_vertexai", "groq", "mistralai", "nvidia", "openai", "openrouter", "perplexity"),
-        *("together", "upstage", "xai"),
-    )
-)
+HOSTED = {
+    "anthropic",
+    "azure_ai",
+    "azure_openai",
+    "bedrock",
+    "bedrock_converse",
+    "cohere",
+    "deepseek",
+    "fireworks",
+    "google_genai",
+    "google_vertexai",
+    "groq",
+    "mistralai",
+    "nvidia",
+    "openai",
+    "openrouter",
+    "perplexity",
+    "together",
+    "upstage",
+    "xai",
+}
 """Providers that a setting may name by themselves, as they have an address of their own in the network. Others run in
 this process, or at an address of this machine."""
 PROMPTS = {
@@ -199,9 +213,10 @@ def check_model(field: str, name: str | None, base_url: str | None) -> None:
         return
     provider, colon, _ = name.partition(":")
     # A name alone, such as gpt-4o-mini, is one of a hosted provider, or the demo model.
-    known = not colon or provider in HOSTED
-    if known and not in_file(name):
+    hosted = not colon or provider in HOSTED
+    if hosted and not in_file(name):
         return
+    # Its default address is on this machine; another one is checked.
     if provider == "ollama" and base_url:
         return
     raise ConfigurationError(
