@@ -81,7 +81,8 @@ def create_reflexion(
         heuristic: Says after every action why the trial should stop, or None (h).
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given.
         memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
-        strategy: What a retry sees: `retry`, `last_attempt`, `reflexion` or `last_attempt_and_reflexion`.
+        strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion` or
+            `last_attempt_and_reflexion`.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
         max_trials: The number of trials after which a task has failed.
         profile: `paper`, `preprint`, `upstream`, or your own `Profile`.

@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, opening_of, with_lessons
 from langgraph_reflexion.memory import AgentMemory
-from langgraph_reflexion.memory.episodic import status_line
-from langgraph_reflexion.models.calls import CallId, as_data
+from langgraph_reflexion.memory.episodic import read_reflection, status_line
+from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, digest_of, failure, has_reason
+from langgraph_reflexion.memory.useful import REJECTED, STANDS_ALONE, whole_sentences, why_useless
+from langgraph_reflexion.models.calls import CallId, as_data, note
 from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.limits import is_cut
+from langgraph_reflexion.models.worlds import KnowsSomeWorlds
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.prompts.few_shot import few_shot_reflections, left_over
 from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
@@ -30,16 +34,30 @@ class Reflect:
     rules: Rules
     seed: int
 
-    def prompt(self, state: ReflexionState) -> Prompt:
-        """Return the prompt on the trial that failed."""
+    def prompt(self, state: ReflexionState, again: str = "") -> Prompt:
+        """Return the prompt on the trial that failed.
+
+        Args:
+            state: The state after the evaluation.
+            again: Why a first reflection was of no use. The second is then written without the earlier ones.
+        """
+        known = failure(state)
+        check = check_words(state["evaluation"], self.rules.feedback)
+        earlier = [] if again else state["reflections"]
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
-            examples, notes = left_over(fitting, state["reflections"], left_out)
+            examples, notes = left_over(fitting, earlier, left_out)
+            shown = drop_longest(steps, self.rules.truncation)
             failed = self.prompts.render(
                 "failed_trial",
                 observation=opening_of(state, self.prompts),
-                steps=drop_longest(steps, self.rules.truncation),
+                steps=shown,
+                calls=calls_of(shown),
+                check=check,
+                has_reason=has_reason(state["evaluation"], self.rules.feedback),
+                again=again,
+                **known,
                 status=status_line(state["evaluation"], self.rules.feedback),
                 reflections=notes if self.rules.reflects_on_memory else [],
                 memory_map=self.memory.map.text(state) if self.memory.map else "",
@@ -54,9 +72,14 @@ class Reflect:
         update: Update = {}
         try:
             with charging(state, "reflect") as paid:
-                reply = await self.prompt(state).ask(self.client, state["prompt_budget"], config, call)
-                reflection = Reflection(trial=state["trial"], text=reply.text)
-                update["reflections"] = await self.memory.reflections.add(state, reflection, config)
+                text = await self._written(state, config, call)
+                update["reflections"] = state["reflections"]
+                if text is not None:
+                    reflection = Reflection(trial=state["trial"], text=text)
+                    update["reflections"] = await self.memory.reflections.add(state, reflection, config)
+                answer = answer_of(state)
+                if answer:
+                    update["answers"] = [*state.get("answers", []), digest_of(answer)]
         except ModelFault as fault:
             words = as_data(fault)
             ended = state["status"] == "failed"  # nothing waits for the reflection on the last trial
@@ -64,3 +87,44 @@ class Reflect:
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
         return update | {"trials": [{**state["trials"][-1], **for_record(paid)}], **paid}
+
+    async def _written(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> str | None:
+        """Return the reflection that a model writes; None if it is useless, also when asked for once more.
+
+        Raises:
+            ModelFault: the model gave no reply.
+        """
+        prompt = self.prompt(state)
+        reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
+        if not self.rules.rejects_reflections or isinstance(self.client.model, KnowsSomeWorlds):
+            # A model of rules says the same of the same mistake, however often it is asked.
+            return reply.text
+        text = read_whole(reply.message)
+        why = self._why_useless(text, state)
+        if why is None:
+            return text
+        note(f"{REJECTED}: {why}")
+        check = check_words(state["evaluation"], self.rules.feedback)
+        point = why
+        if has_reason(state["evaluation"], self.rules.feedback):
+            point = f'{why}, and the check said "{" ".join(check.split())}"'
+        again = call._replace(name=f"{call.name} again")
+        reply = await self.prompt(state, point).ask(self.client, state["prompt_budget"], config, again)
+        text = read_whole(reply.message)
+        why = self._why_useless(text, state)
+        if why is None:
+            return text
+        note(f"{REJECTED}: {why}: {STANDS_ALONE}")
+        return None
+
+    def _why_useless(self, text: str, state: ReflexionState) -> str | None:
+        steps = [f"{step['thought']} {step['action']} {step['observation']}" for step in state["trajectory"]]
+        check = check_words(state["evaluation"], self.rules.feedback)
+        seen = "\n".join([opening_of(state, self.prompts), *steps, answer_of(state), check])
+        return why_useless(text, [each["text"] for each in state["reflections"]], seen)
+
+
+def read_whole(message: AIMessage) -> str:
+    """Return the reflection in a reply; of one that its limit has cut, the whole sentences."""
+    text = read_reflection(message.text)
+    return whole_sentences(text) if is_cut(message) else text

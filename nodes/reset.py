@@ -42,7 +42,7 @@ class Reset:
             update["sent_prompts"] = state.get("sent_prompts", []) if resumed else []
         if begins:
             update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
-            update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None}
+            update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None, "answers": []}
             update |= self.memory.lessons.begin(config)
             if not resumed:
                 self.budgets.start_task(task["id"], config)

@@ -23,6 +23,9 @@ def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample]
     as_turns = layout == "turns"
     messages: list[BaseMessage] = [SystemMessage(prompts.render("reflect", examples=() if as_turns else examples))]
     for example in examples if as_turns else ():
+        calls = [step for step in example.steps if step.action]
+        said = [step.thought for step in example.steps if not step.action]
+        answer = said[-1] if said else ""
         failed = prompts.render(
             "failed_trial",
             observation=example.observation,
@@ -30,6 +33,12 @@ def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample]
             status=f"Status: FAILED\n{quoted(example.feedback)}".strip(),
             reflections=[],
             memory_map="",
+            calls=calls,
+            answer=answer,
+            check=example.feedback,
+            has_reason=bool(example.feedback),
+            facts=[],
+            again="",
         )
         messages += [HumanMessage(failed), AIMessage(example.reflection)]
     return messages

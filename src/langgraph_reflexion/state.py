@@ -24,9 +24,13 @@ planning` by the heuristic h (or for a reason of your own heuristic), by a `budg
 
 
 class Strategy(StrEnum):
-    """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2)."""
+    """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2).
+
+    `FEEDBACK` is not of the paper: what the check said of the last trial, and no reflection on it.
+    """
 
     RETRY = "retry"
+    FEEDBACK = "feedback"
     LAST_ATTEMPT = "last_attempt"
     REFLEXION = "reflexion"
     LAST_ATTEMPT_AND_REFLEXION = "last_attempt_and_reflexion"
@@ -195,6 +199,8 @@ class ReflexionState(TypedDict, total=False):
     """Wall time in the task's nodes."""
     prompt_budget: int | None
     """The characters that fit into the current trial's prompts; None while none was too long."""
+    answers: NotRequired[list[str]]
+    """A digest of the answer of each failed trial of a wrapped agent that was reflected on."""
     attempt: NotRequired[Attempt | None]
     """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]

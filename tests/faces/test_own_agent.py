@@ -20,7 +20,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 
 def reply(messages):
     said = " ".join(message.text for message in messages)
-    if "You have just failed" in said:
+    if "You review an attempt" in said:
         return "Italy's is Rome."
     if "Italy" in said and os.path.exists("deadly"):
         os.kill(os.getpid(), signal.SIGKILL)

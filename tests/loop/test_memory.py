@@ -62,6 +62,7 @@ def test_the_number_of_reflections_is_a_setting(memory, kept):
     ("strategy", "attempts", "lessons"),
     [
         ("retry", [[], [], []], [[], [], []]),
+        ("feedback", [[], [], []], [[], [], []]),
         ("last_attempt", [[], [1], [2]], [[], [], []]),
         ("reflexion", [[], [], []], [[], [2], [2, 4]]),
         ("last_attempt_and_reflexion", [[], [1], [3]], [[], [2], [2, 4]]),

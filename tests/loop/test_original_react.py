@@ -90,7 +90,7 @@ def test_only_the_newest_reflection_follows_the_last_attempt():
     final, question = play(model, strategy="last_attempt_and_reflexion")
     assert [each["text"] for each in final["reflections"]] == ["Lesson 4."]
     last = acts(model)[-1][1].text
-    assert last.index(f"went so:\n{question}\nThought: thinking 1") < last.index("(End of the last trial)")
+    assert last.index(f"went:\n{question}\nThought: thinking 1") < last.index("(End of the last trial)")
     assert last.index("(End of the last trial)") < last.index("Lesson 4.") < last.rindex(question)
     assert "Lesson 3." not in last
 
@@ -102,7 +102,7 @@ def test_the_last_attempt_does_not_repeat_the_paragraphs():
     paragraphs = first.partition(question)[0].strip()
     assert paragraphs
     assert again.count(paragraphs) == 1
-    assert again.index(f"went so:\n{question}\nThought: thinking 1") < again.index(paragraphs)
+    assert again.index(f"went:\n{question}\nThought: thinking 1") < again.index(paragraphs)
 
 
 def test_a_long_attempt_is_shown_without_its_longest_observations():

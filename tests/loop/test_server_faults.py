@@ -186,10 +186,16 @@ def test_examples_and_the_oldest_reflections_are_left_out_of_a_prompt_that_is_to
         each = f'[[example]]\nobservation = "{"Count to one. " * 40}"\nreflection = "I added one."\n{step}'
         each = each if name == "reflections" else each.replace('reflection = "I added one."\n', "")
         (tmp_path / f"{name}.toml").write_text(each * 2)
-    words = "I read the counter, which told me nothing new. " * 20
+    told = [
+        "I read the counter, which told me nothing new. ",
+        "Nobody adds by looking: one is still missing. ",
+        "Three is the goal, and reading leaves it at zero. ",
+        "Steps were used up before anything was added. ",
+    ]
+    reflections = iter([sentence * 20 for sentence in told])
 
     def reply(messages):
-        return words if asks_for(messages) == "reflect" else "Action: read[]"
+        return next(reflections) if asks_for(messages) == "reflect" else "Action: read[]"
 
     with server(longer_than(4000), reply) as asked:
         final = run(asked, prompts=load_prompts(tmp_path), strategy="reflexion", max_trials=4)

@@ -91,7 +91,7 @@ def test_only_a_clear_yes_of_the_judge_is_a_success_for_which_it_is_asked_twice(
 
 def test_the_reflection_model_judges_the_whole_trial_and_is_charged():
     counted = AIMessage("Verdict: no", usage_metadata={"input_tokens": 5, "output_tokens": 1, "total_tokens": 6})
-    judge = ScriptedChatModel(replies=[counted, "Think.", "Verdict: yes"])
+    judge = ScriptedChatModel(replies=[counted, "I said bad words.", "Verdict: yes"])
     replies = ["Thought: hm\nAction: say hello", f"Action: say {BAD}"] * 2
     final, model = play(replies, parrot(), reflection_model=judge, evaluator="llm", max_trials=2)
     assert [asks_for(prompt) for prompt in judge.prompts] == ["judge", "reflect", "judge"]

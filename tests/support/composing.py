@@ -12,7 +12,7 @@ from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 
 TASK = "Guess the number."
-LESSON = "What you wrote down after earlier trials"
+LESSON = "at this task w"
 THREAD = {"configurable": {"thread_id": "1"}}
 SOLVED = {"status": "solved", "trials": 3, "best": 3, "score": 1.0, "fault": ""}
 
@@ -76,6 +76,6 @@ class Guessing:
         begun = [prompt for prompt in self.guesses.prompts if prompt[-1].type == "human"]
         told = [" ".join(message.text for message in prompt if LESSON in message.text) for prompt in begun]
         assert [text.count("It was not") for text in told] == [0, 1, 2]
-        assert "- Trial 1: It was not 1.\n- Trial 2: It was not 2." in told[2]
+        assert "Note after attempt 1: It was not 1.\n\nNote after attempt 2: It was not 2." in told[2]
         assert len(self.guesses.prompts) == 6
         assert len(self.reflects.prompts) == 2

@@ -13,6 +13,7 @@ from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_lessons
 from langgraph_reflexion.memory.episodic import MapMemory, status_line
+from langgraph_reflexion.memory.failure import check_for_next_trial
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Example, Prompts
@@ -111,6 +112,7 @@ class Actor(ABC):
             reflections=reflections if self.rules.shows_reflections else [],
             last_attempt=state.get("last_attempt", []),
             status=status_line(state["evaluation"], self.rules.feedback),
+            check=check_for_next_trial(state, self.rules),
         )
         messages: list[BaseMessage] = [SystemMessage(instruction)]
         openings = [example.observation for example in examples] if as_turns else []

@@ -28,8 +28,8 @@ class InputForm(NamedTuple):
         """Return the input.
 
         Args:
-            messages: The conversation, the lessons and the task in it.
-            text: The lessons and the task.
+            messages: The conversation, the task and the lessons in it.
+            text: The task and the lessons.
             state: Further keys of the agent's state.
         """
         match self.kind:

@@ -253,7 +253,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     def _with_lessons(self, request: Request) -> Request:
         if self._finds_model:
             self._client.bind(request.model)
-        lessons = lessons_for(_own(request)["trials"], self.prompts, self.rules.feedback, fresh=self._fresh)
+        lessons = lessons_for(_own(request)["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:
             return request
         prompt: Any = request.system_message.content if request.system_message else ""

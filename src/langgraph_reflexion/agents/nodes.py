@@ -14,7 +14,7 @@ from langgraph_reflexion.agents.transcript import steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.errors import is_trouble
-from langgraph_reflexion.evaluators.base import as_text, result_in
+from langgraph_reflexion.evaluators.base import result_in
 from langgraph_reflexion.loop.conversation import answer
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.models.usage import Price
@@ -23,7 +23,7 @@ from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, ReflexionState, Update
 from langgraph_reflexion.support.sync import to_thread
-from langgraph_reflexion.support.text import one_line, sanitize
+from langgraph_reflexion.support.text import as_text, one_line, sanitize
 
 NO_ANSWER = "There is no answer."
 """The answer of an agent that said nothing."""
@@ -144,7 +144,7 @@ def agent_nodes(
         prices: The prices of the agent's models, by name.
         own_keys: The keys of the agent's own state, and whether each has a reducer.
     """
-    running = RunAgent(agent, reset.pool, prompts, evaluate.rules.feedback, heuristic, reset.budgets, prices)
+    running = RunAgent(agent, reset.pool, prompts, evaluate.rules, heuristic, reset.budgets, prices)
     return {
         "reset": ResetAgent(**vars(reset), own_keys=own_keys),
         "act": AgentNode(running),

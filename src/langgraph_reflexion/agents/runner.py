@@ -28,9 +28,10 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
+from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_lessons, with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
-from langgraph_reflexion.memory.episodic import status_line
+from langgraph_reflexion.memory.failure import check_for_next_trial, check_words
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
@@ -39,7 +40,6 @@ from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
-from langgraph_reflexion.support.choices import Feedback
 from langgraph_reflexion.support.sync import drive, run_blocking
 from langgraph_reflexion.support.text import one_line, plain
 
@@ -71,7 +71,7 @@ class RunAgent:
     agent: WrappedAgent
     pool: EpisodePool
     prompts: Prompts
-    feedback: Feedback
+    rules: Rules
     heuristic: HeuristicFunction
     budgets: Budgets
     prices: Mapping[str, Price]
@@ -124,9 +124,10 @@ class AgentTrial:
     def __init__(self, act: RunAgent, state: WrappedAgentState, config: RunnableConfig, world: AgentEpisode) -> None:
         self.act, self.state = act, state
         self.runnable = runnable = world.agent or act.agent.runnable
-        lessons = lessons_for(state, act.prompts, act.feedback, fresh=act.agent.environment.fresh)
+        lessons = lessons_for(state, act.prompts, act.rules, fresh=act.agent.environment.fresh)
         self.given = act.agent.messages(state, lessons)
-        self.input = act.agent.input(runnable, self.given, lessons, copied(state["start"] | world.state))
+        task = act.agent.task_text(state)
+        self.input = act.agent.input(runnable, self.given, task, lessons, copied(state["start"] | world.state))
         # Taken now, as an agent may change its input in place.
         self.sent = _as_messages(self.input)
         self.counter = UsageCallback(act.prices)
@@ -273,23 +274,31 @@ def _has_begun(saved: StateSnapshot) -> bool:
     return begun or (saved.metadata or {}).get("step", 0) > 0
 
 
-def lessons_for(state: WrappedAgentState, prompts: Prompts, feedback: Feedback, *, fresh: bool) -> str:
+def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fresh: bool) -> str:
     """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
 
     Args:
         state: The state, with the reflections.
         prompts: The templates.
-        feedback: How much of a failed evaluation is shown.
+        rules: How much of a failed evaluation is shown.
         fresh: Whether the trial finds nothing of the trials before.
     """
     text = ""
-    if state["reflections"] or state.get("last_attempt"):
+    reflections = state["reflections"] if rules.shows_reflections else []
+    last_attempt = state.get("last_attempt", [])
+    check = check_for_next_trial(state, rules)
+    if last_attempt and not check:
+        check = check_words(state["evaluation"], rules.feedback)
+    if reflections or last_attempt or check:
+        # A tool may have written something that only a reset takes away.
+        called = any(record["actions"] for record in state["trials"])
         text = prompts.render(
             "lessons",
-            reflections=state["reflections"],
-            last_attempt=state.get("last_attempt", []),
-            status=status_line(state["evaluation"], feedback),
-            fresh=fresh,
+            attempts=state["trial"] - 1,
+            reflections=reflections,
+            last_attempt=last_attempt,
+            check=check,
+            traces=called and not fresh,
         )
     return with_lessons(text, state, prompts).strip()
 

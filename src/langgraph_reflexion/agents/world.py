@@ -75,7 +75,12 @@ class AgentEnvironment(Environment):
     splits: tuple[str, ...] = ("none",)
     episode = AgentEpisode
     # An agent's evaluator is written for it, and its words help. Trials are expensive.
-    profile_defaults: ClassVar[Mapping[str, Any]] = {"actor": "agent", "feedback": "words", "max_trials": 3}
+    profile_defaults: ClassVar[Mapping[str, Any]] = {
+        "actor": "agent",
+        "feedback": "words",
+        "shows_check": True,
+        "max_trials": 3,
+    }
 
     def __init__(
         self, reset: ResetFunction | World | None = None, make: Callable[[str], Runnable[Any, Any]] | None = None

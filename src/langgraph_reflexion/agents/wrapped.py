@@ -27,7 +27,8 @@ class WrappedAgent:
     """An agent, how it is called, and how its surroundings are reset before each trial.
 
     The agent's schema or annotations determine the form of its input: `{"messages": [...]}`, a list of messages, a
-    string, or a dict with one field. The reflections on earlier trials precede the task. Other keys of the agent's
+    string, or a dict with one field. What earlier trials
+    have taught follows the task, in the same message. Other keys of the agent's
     state, such as `files`, start each trial with the caller's values, unless the graph has keys of the same names,
     such as `status`.
 
@@ -37,7 +38,8 @@ class WrappedAgent:
             trial.
         reset: Resets what the agent changes outside its state: a function that is called with the task's text
             before each trial, and may return a dict of the agent's state; or a `World`, such as a `WorkspaceFolder`.
-            Without `make` and `reset`, the prompt warns the agent that earlier trials may have left traces.
+            Without `make` and `reset`, an agent that has called tools is warned that earlier trials may have left
+            traces.
         make_input: Builds the agent's input. It is called with the task's text and the lessons: a text with the
             reflections on earlier trials, and lessons from other tasks if any; usually empty in the first trial.
 
@@ -132,33 +134,49 @@ class WrappedAgent:
         return InputForm("state") if self.make_input else input_form(agent)
 
     def messages(self, state: WrappedAgentState, lessons: str) -> list[AnyMessage]:
-        """Return the agent's conversation: earlier messages, the lessons, the task."""
-        said = state.get("messages", [])
-        humans = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]
-        mark = f"{state['task']['id']}:{state['trial']}"
-        if humans and task_name(said[humans[-1]].text) == state["task"]["id"]:
-            before, task = said[: humans[-1]], said[humans[-1]]
+        """Return the agent's conversation: earlier messages, and the task with the lessons after it."""
+        before, task = self._conversation(state)
+        if not lessons:
+            return [*before, task]
+        if isinstance(task.content, str):
+            content: Any = f"{task.content}\n\n{lessons}"
         else:
-            before, task = [], HumanMessage(state["task"]["instruction"], id=f"{mark}:task")
-        notes = [HumanMessage(lessons, id=f"{mark}:lessons")] if lessons else []
-        return [*before, *notes, task]
+            content = [*task.content, {"type": "text", "text": f"\n\n{lessons}"}]
+        # Under an id of its own, it never replaces the caller's message.
+        mark = f"{state['task']['id']}:{state['trial']}:lessons"
+        return [*before, task.model_copy(update={"content": content, "id": mark})]
+
+    def task_text(self, state: WrappedAgentState) -> str:
+        """Return the task alone, as text."""
+        return self._conversation(state)[1].text
+
+    def _conversation(self, state: WrappedAgentState) -> tuple[list[AnyMessage], HumanMessage]:
+        """Return the messages before the task, and that of the task."""
+        said = state.get("messages", [])
+        places = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]
+        if places:
+            last = said[places[-1]]
+            if isinstance(last, HumanMessage) and task_name(last.text) == state["task"]["id"]:
+                return said[: places[-1]], last
+        mark = f"{state['task']['id']}:{state['trial']}:task"
+        return [], HumanMessage(state["task"]["instruction"], id=mark)
 
     def input(
-        self, agent: Runnable[Any, Any], given: Sequence[BaseMessage], lessons: str, state: dict[str, Any]
+        self, agent: Runnable[Any, Any], given: Sequence[BaseMessage], task: str, lessons: str, state: dict[str, Any]
     ) -> Any:
         """Return the input of the agent for a trial.
 
         Args:
             agent: The trial's agent.
-            given: The conversation of `messages`, which ends with the task.
+            given: The conversation of `messages`, which ends with the task and the lessons.
+            task: The task alone.
             lessons: The lessons of earlier trials.
             state: The agent's own state at the beginning.
         """
-        task = given[-1].text
         if self.make_input is not None:
             return self.make_input(task, lessons)
         form = self.form_of(agent) if self.make else self.form
-        return form.build(given, f"{lessons}\n\n{task}" if lessons else task, state)
+        return form.build(given, f"{task}\n\n{lessons}" if lessons else task, state)
 
 
 def _models(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:

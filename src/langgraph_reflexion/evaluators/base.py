@@ -82,11 +82,6 @@ def result_in(state: ReflexionState) -> Any:
     return attempt["result"] if attempt else None
 
 
-def as_text(result: Any) -> str:
-    """Return an agent's result, or a reference answer, as text: data as JSON, and nothing as an empty text."""
-    return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
-
-
 def reference_of(task: Task) -> Any:
     """Return a task's reference answer, or None."""
     return task.get("data", {}).get("reference")

@@ -18,7 +18,6 @@ from langgraph_reflexion.errors import ConfigurationError, Fault, checked
 from langgraph_reflexion.evaluators.base import (
     Evaluator,
     Score,
-    as_text,
     expect_reference,
     reference_of,
     result_in,
@@ -27,10 +26,10 @@ from langgraph_reflexion.state import Attempt, ReflexionState
 from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.programs import expect_program
 from langgraph_reflexion.support.sync import to_thread
+from langgraph_reflexion.support.text import as_text
 
 OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""
-
 
 SUBJECTS = ("task", "result", "messages", "state", "trajectory", "reference")
 """The parameters that a function may have; also `inputs` (the task), `outputs` (the result) and `reference_outputs`

@@ -53,6 +53,10 @@ class Profile:
             code. Then the model is not asked for tests again, and the examples in the description are not used (no).
         temperatures: The temperatures at which the actor is asked again, one after the other, while its reply has
             fewer than five characters (none).
+        shows_check: Whether a retry with reflections also sees what the check said of the last trial, verbatim, as
+            far as `feedback` allows (no; agents of your own: yes).
+        rejects_reflections: Whether a useless reflection (a refusal, a copy of an earlier one, ...) is asked for once
+            more, and left out if that is useless, too (yes).
         shows_reflections: Whether the actor sees the reflections (yes).
         reflects_on_memory: Whether the self-reflection sees the earlier reflections (yes).
         reflects_at_end: Whether the last trial of a failed task is reflected on, too, as in Algorithm 1: for trials
@@ -77,6 +81,8 @@ class Profile:
     self_tests: PositiveInt | None = None
     accepts_untested: bool | None = None
     temperatures: tuple[NonNegativeFloat, ...] | None = None
+    shows_check: bool | None = None
+    rejects_reflections: bool | None = None
     shows_reflections: bool | None = None
     reflects_on_memory: bool | None = None
     reflects_at_end: bool | None = None
@@ -143,6 +149,8 @@ class Rules:
     self_tests: PositiveInt = 6
     accepts_untested: bool = False
     temperatures: tuple[NonNegativeFloat, ...] = ()
+    shows_check: bool = False
+    rejects_reflections: bool = True
     shows_reflections: bool = True
     reflects_on_memory: bool = True
     reflects_at_end: bool = False
@@ -171,7 +179,12 @@ PROFILES = {
         Profile("paper"),
         # Section 3.1: two identical actions in a row with the same observation; "fails to improve performance
         # between two consecutive trials".
-        Profile("preprint", heuristic=Heuristic(max_cycles=1, max_period=1), until_no_improvement=True),
+        Profile(
+            "preprint",
+            heuristic=Heuristic(max_cycles=1, max_period=1),
+            until_no_improvement=True,
+            rejects_reflections=False,
+        ),
         # As coded: two equal actions in a row, whatever the observations; 49 steps including thoughts; 10 trials.
         Profile(
             "upstream",
@@ -179,6 +192,8 @@ PROFILES = {
                 max_actions=48, max_cycles=1, max_period=1, compare_observations=False, count_thoughts=True
             ),
             max_trials=10,
+            # Every reflection is kept, whatever it says.
+            rejects_reflections=False,
         ),
     )
 }

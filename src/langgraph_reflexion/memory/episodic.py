@@ -100,10 +100,30 @@ def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
 LONGEST = 2_000
 """Characters of a reflection that are kept: every later prompt has to hold it."""
 
-_LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson)[ \d]*:[\s*_]*)+", re.IGNORECASE)
+_LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson|note)[ \d]*:[\s*_]*)+", re.IGNORECASE)
+PROMPT_MARKS = (
+    "the trial that has just ",
+    "what you wrote down after ",
+    "this is how your last trial ",
+    "what the check said of your last trial ",
+    "the world has been put back ",
+    "here is the task again",
+    "reflection:",
+    "a first reflection on this trial ",
+    "the task of the agent:",
+    "what is certain about this attempt:",
+    "the note that this attempt was given:",
+    "a first note was of no use:",
+    "write the note for the next attempt:",
+    "note after attempt ",
+    "give a different answer from before",
+)
+"""How lines of our own prompts begin, in small letters: a model that goes on with the prompt writes them, too."""
+
+_MARKS = "|".join(map(re.escape, PROMPT_MARKS))
 _INVENTED = re.compile(
-    r"^(?:[^\S\n]|[|>*_#-])*+(?:(?:thought|action|observation)[ \t\d]*:|status: |the trial that has just |"
-    r"what you wr(?:o|i)te down after |the world has been put back |here is the task again|reflection:|--- )",
+    rf"^(?:[^\S\n]|[|>*_#-])*+(?:(?:thought|action|observation)[ \t\d]*:|status: |{_MARKS}|"
+    r"what you write down after |(?:one|\d+) attempts? at this task w|--- )",
     re.IGNORECASE | re.MULTILINE,
 )
 

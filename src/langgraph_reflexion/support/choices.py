@@ -5,7 +5,7 @@ from typing import Literal
 UNLIMITED = 1_000_000
 """A number that no run reaches."""
 
-StrategyName = Literal["retry", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
+StrategyName = Literal["retry", "feedback", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
 """The strategies by name; see `langgraph_reflexion.Strategy`."""
 
 Feedback = Literal["binary", "scalar", "words"]

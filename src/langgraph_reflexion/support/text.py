@@ -1,5 +1,6 @@
 """Texts and plain data of models, pages and servers, made safe to print, to store and to show."""
 
+import json
 import re
 import reprlib
 from typing import Any
@@ -59,3 +60,8 @@ def one_line(error: BaseException) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def as_text(result: Any) -> str:
+    """Return an agent's result, or a reference answer, as text: data as JSON, and nothing as an empty text."""
+    return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)

@@ -101,6 +101,10 @@ def tasks_are_stable(case: Case) -> None:
     raise AssertionError("an unknown split must raise ConfigurationError: call self.choose_split(split) in tasks()")
 
 
+_FAILED: dict[str, Any] = {"calls": [], "answer": "", "check": "", "has_reason": False, "facts": [], "again": ""}
+"""What `failed_trial.md` is given beside the trial."""
+
+
 def models_are_shown_the_task(case: Case) -> None:
     """The prompts of actor, reflection and evaluator render, and contain the task's instruction."""
     environment, task = case.environment, case.task
@@ -114,13 +118,13 @@ def models_are_shown_the_task(case: Case) -> None:
     shown = {"observation": prompts.opening(**opening)}
     history = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
     steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
-    actor = {**shown, **history, "instruction": task["instruction"], "last_attempt": steps}
+    actor = {**shown, **history, "instruction": task["instruction"], "last_attempt": steps, "check": ""}
     trial = {**shown, "steps": steps}
     values = {
         "task": actor,
         "task_attempt_first": {**actor, "instruction": task["instruction"]},
         "trial": trial,
-        "failed_trial": {**trial, **history, "memory_map": ""},
+        "failed_trial": {**trial, **history, "memory_map": "", **_FAILED},
     }
     for name, given in values.items():
         text = rendered(prompts, name, given)

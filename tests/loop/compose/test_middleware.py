@@ -70,8 +70,8 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how):
     assert [LESSON in prompt[0].text for prompt in prompts] == [False, False, True, True, True, True]
     shown = guessing.reflects.prompts[1][-1].text
     assert "Action: look_up(number=2)\nObservation: 2 is a number." in shown
-    assert "Status: FAILED, score 0" in shown
-    assert "- Trial 1: It was not 1." in shown
+    assert "What the agent answered: It is 2.\n\nWhat the check said: Not accepted" in shown
+    assert "The note that this attempt was given: It was not 1." in shown
 
 
 def test_instructions_in_blocks_stay_blocks_and_options_are_heeded():
@@ -88,7 +88,7 @@ def test_the_agents_own_model_can_judge_and_reflect():
     def reply(messages):
         if "You judge a trial" in messages[0].text:
             return f"I looked.\nVerdict: {'yes' if 'It is 2' in messages[-1].text else 'no'}"
-        if "You have just failed" in messages[0].text:
+        if "You review an attempt" in messages[0].text:
             return "It was not 1."
         return "It is 2." if "It was not 1." in messages[0].text else "It is 1."
 

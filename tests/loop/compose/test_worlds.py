@@ -70,9 +70,9 @@ def kept(folder, tmp_path):
 @pytest.mark.parametrize(
     ("way", "status", "lines", "shown"),
     [
-        ("graph", "failed", 1, "Nothing of what you did in earlier trials is there any more"),
-        ("middleware", "failed", 1, "Nothing of what you did in earlier trials is there any more"),
-        ("no reset", "solved", 3, "Earlier trials may have left traces"),
+        ("graph", "failed", 1, "at this task were not accepted."),
+        ("middleware", "failed", 1, "at this task were not accepted."),
+        ("no reset", "solved", 3, "Earlier attempts may have left traces"),
     ],
 )
 def test_a_trial_finds_traces_only_in_a_folder_that_is_not_reset(folder, kept, way, status, lines, shown):
@@ -88,6 +88,7 @@ def test_a_trial_finds_traces_only_in_a_folder_that_is_not_reset(folder, kept, w
     assert (folder / "lines").read_text() == "line\n" * lines
     first, last = ("\n".join(message.text for message in model.prompts[at]) for at in (0, -1))
     assert (shown in first, shown in last) == (False, True)
+    assert ("left traces" in last) == (way == "no reset")
 
 
 def test_the_best_trials_files_are_there_in_the_end(folder, kept, tmp_path):

@@ -177,8 +177,9 @@ def test_prompts_of_your_own_agent(tmp_path, takes):
     run(RunSettings.read({**given, "reflection_model": f"{tmp_path}/mine.py:model"}), tmp_path / "run")
     sent = [message["content"] for message in prompt_for(tmp_path / "run", "1", 2, 1).messages]
     reflection = read_run(tmp_path / "run").trials[0]["reflection"]
-    assert len(sent) == (2 if takes == "messages" else 1)
-    assert sent[-1].endswith("Which number?")
+    assert len(sent) == 1
+    assert sent[0].startswith("Which number?\n\n")
+    assert "What the check said of the last attempt: It is not 41." in sent[0]
     assert reflection in sent[0]
     assert "It is not 41." in prompt_for(tmp_path / "run", "1", 1).messages[-1]["content"]
 

@@ -37,21 +37,29 @@ def test_a_wrong_purchase_has_a_part_of_the_reward_and_the_reflection_on_it_lead
     assert right == 1.0
 
 
-LESSON = "I bought the first thing that I saw. Next time I will look at the price before I buy."
+LESSONS = (
+    "I bought the first thing that I saw. Next time I will look at the price before I buy.",
+    "I searched for a thing that no shop has. The instruction names another one.",
+    "I went back to the search after every page. Open a product instead.",
+)
 
 
 @pytest.mark.parametrize(("profile", "shown"), [("paper", [0, 1, 2]), ("upstream", [0, 0, 0])])
 def test_the_next_trial_is_shown_the_reflection_except_under_upstream(profile, shown):
     """The original's actor never saw its reflections, had fourteen actions, and reflected on the last trial, too."""
 
+    lessons = iter(LESSONS)
+
     def reply(messages):
         if asks_for(messages) == "reflect":
-            return LESSON
+            return next(lessons)
         return "Action: click[Back to Search]" if len(messages) % 4 == 0 else f"Action: search[thing {len(messages)}]"
 
     final, model = play(reply, WebShop(), max_trials=3, profile=profile)
-    assert [reflection["text"] for reflection in final["reflections"]] == [LESSON] * (2 + (profile == "upstream"))
+    assert [reflection["text"] for reflection in final["reflections"]] == [*LESSONS[: 2 + (profile == "upstream")]]
     trials = [without_examples(messages) for messages in model.prompts if asks_for(messages) == "act"]
-    assert [messages[1].text.count(LESSON) for messages in trials if len(messages) == 2] == shown
+    assert [
+        sum(lesson in messages[1].text for lesson in LESSONS) for messages in trials if len(messages) == 2
+    ] == shown
     assert (len(final["trajectory"]) == 14) == (profile == "upstream")
     assert {trial["stop_reason"] for trial in final["trials"]} == {"inefficient planning"}

@@ -18,12 +18,18 @@ def steps():
 
 NOTES = [{"trial": 3, "text": "I will look left."}, {"trial": 4, "text": "I will look right."}]
 ACTIONS = [ShownAction("look", "Look around."), ShownAction("go {direction}", "")]
-LESSONS = {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED"}
+LESSONS = {"reflections": NOTES, "last_attempt": steps(), "status": "Status: FAILED", "check": "It has 11 words."}
 EXAMPLES = {"examples": load_prompts("alfworld").examples("heat", 2), "solved": 2}
 TRIAL = {"observation": "A room.", "steps": steps()}
 VALUES = {
     "act": {"in_text": True, "actions": ACTIONS, **EXAMPLES},
-    "failed_trial": {**TRIAL, "status": "Status: FAILED", "reflections": NOTES, "memory_map": ""},
+    "failed_trial": {
+        **TRIAL,
+        "status": "Status: FAILED",
+        "reflections": NOTES,
+        "memory_map": "",
+        "again": "it says nothing",
+    },
     "act_in_two": {"actions": ACTIONS, **EXAMPLES, "numbered": True},
     "actions": {"actions": ACTIONS},
     "condense": {},
@@ -43,15 +49,42 @@ VALUES = {
     "setting": {},
     "steps": {},
     "task": {"observation": "A room.", **LESSONS},
-    "lessons": {**LESSONS, "fresh": True},
+    "lessons": {
+        "attempts": 2,
+        "reflections": NOTES,
+        "last_attempt": steps(),
+        "check": "It has 11 words.",
+        "traces": True,
+    },
+    "check": {"check": "It has 11 words."},
     "task_attempt_first": {"observation": "A room.", "instruction": "Reach the tower.", **LESSONS},
     "turn": {"thought": "There is a door.", "action": "go north"},
     "tests_of": {"observation": "def f(x):", "again": True},
     "write_tests": {"form": "assert f(1) == 2"},
     "trial": TRIAL,
 }
+AGENT = {
+    "failed_trial": {
+        "observation": "Write a line about rain.",
+        "calls": steps(),
+        "answer": "It rains.",
+        "check": "It has 2 words.",
+        "has_reason": True,
+        "facts": ["No tool was called in this attempt."],
+        "memory_map": "",
+        "reflections": NOTES,
+        "again": "it says nothing",
+    }
+}
+"""The values that differ around an agent."""
 MACROS = {"memory", "steps"}
-both_sets = pytest.mark.parametrize("domain", ["alfworld", None])
+
+
+def values_for(domain):
+    return {**VALUES, **AGENT} if domain == "agent" else VALUES
+
+
+both_sets = pytest.mark.parametrize("domain", ["alfworld", "agent", None])
 
 
 def test_every_template_is_tried_here():
@@ -60,7 +93,7 @@ def test_every_template_is_tried_here():
 
 @both_sets
 def test_templates_render_cleanly(domain):
-    for name, values in VALUES.items():
+    for name, values in values_for(domain).items():
         text = load_prompts(domain).render(name, **values)
         assert bool(text) == (name not in MACROS), name
         assert text == text.strip(), name
@@ -72,7 +105,7 @@ def test_templates_render_cleanly(domain):
 @both_sets
 def test_a_template_fails_without_one_of_its_values(domain):
     prompts = load_prompts(domain)
-    for name, values in VALUES.items():
+    for name, values in values_for(domain).items():
         for missing in values:
             with pytest.raises(jinja2.UndefinedError):
                 prompts.render(name, **{key: value for key, value in values.items() if key != missing})

@@ -17,6 +17,7 @@ from langgraph_reflexion.lab.experiments.metrics import (
 )
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.record import Run
+from langgraph_reflexion.memory.useful import REJECTED, is_near_copy
 from langgraph_reflexion.models.load import DEMO
 
 
@@ -38,12 +39,14 @@ COSTS: dict[str, Metric] = {
     "tokens_per_solved": Metric("tokens per solved task", ",.0f"),
     "cost_per_solved": Metric("cost per solved task", ",.4f"),
     "seconds_per_solved": Metric("seconds per solved task", ",.2f"),
+    "reflections_rejected": Metric("reflections rejected", ",d"),
+    "repeated_reflections": Metric("share of repeated reflections", ".0%"),
     "faults": Metric("faults", ",d", always=True),
     "failed_by_error": Metric("tasks ended by an error", ",d"),
 }
 """Calls, tokens, money and time of a run, by their names in the JSON report. Model calls include those of reflections
 and evaluators; calls out of the cache count for nothing else. Seconds are wall time in trials, several of which run
-at once."""
+at once. A reflection is repeated if it says almost word for word what an earlier one on the same task says."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,4 +141,22 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
     totals = {"tokens": sum(map(tokens, rows)), "cost": sums["cost"], "seconds": sums["seconds"]}
     means = {f"{name}_per_solved": round(each / solved, 6) if solved else None for name, each in totals.items()}
     faults = sum(bool(row["fault"]) for row in rows)
-    return {**sums, **means, "faults": faults, "failed_by_error": len(run.errors)}
+    rejected = sum(note.startswith(REJECTED) for row in rows for note in row["notes"])
+    reflections = {"reflections_rejected": rejected, "repeated_reflections": _repeated(run)}
+    return {**sums, **means, **reflections, "faults": faults, "failed_by_error": len(run.errors)}
+
+
+def _repeated(run: Run) -> float:
+    """Return the share of reflections that repeat an earlier one on the same task; 0 without any."""
+    total = 0
+    repeated = 0
+    for trials in run.tasks.values():
+        earlier: list[str] = []
+        for row in trials:
+            text = row["reflection"]
+            if not text:
+                continue
+            total += 1
+            repeated += is_near_copy(text, earlier)
+            earlier.append(text)
+    return round(repeated / total, 4) if total else 0.0

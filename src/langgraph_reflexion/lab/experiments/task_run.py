@@ -26,6 +26,7 @@ from langgraph_reflexion.lab.experiments.locks import TaskLock
 from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, trajectory_of
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import steps_in
+from langgraph_reflexion.memory.useful import was_rejected
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import RECORD_PROMPTS, ReflexionState, Status
@@ -233,6 +234,8 @@ class TaskRun:
         trials, trial, status = values["trials"], values["trial"], values["status"]
         evaluated = bool(trials) and trials[-1]["trial"] == trial
         reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
+        # A useless reflection is not kept, and nothing else follows it.
+        reflected = reflected or (evaluated and was_rejected(trials[-1]["notes"]))
         return evaluated and (status != "running" or reflected or not self.reflects)
 
     async def _finished(self, values: dict[str, Any]) -> Finished:

@@ -19,7 +19,6 @@ from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.evaluators.base import as_text
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.lab.experiments.rows import Finished, brief
 from langgraph_reflexion.lab.experiments.task_run import Graph, TaskError, TaskRun
@@ -29,6 +28,7 @@ from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.state import Step, Strategy
 from langgraph_reflexion.support.sync import finished
+from langgraph_reflexion.support.text import as_text
 
 
 class ConversationRun(TaskRun):

@@ -1,0 +1,110 @@
+"""What is known of a failed trial: what it handed in, what the check said, and facts that code can see."""
+
+import hashlib
+import re
+from collections import Counter
+from typing import Any
+
+from langgraph_reflexion.loop.profiles import Rules
+from langgraph_reflexion.memory.useful import was_rejected
+from langgraph_reflexion.state import Evaluation, ReflexionState, Step, Strategy
+from langgraph_reflexion.support.choices import Feedback
+from langgraph_reflexion.support.text import as_text
+
+LONGEST_CHECK = 500
+"""Characters of the check's words that a prompt shows: their beginning and their end."""
+LONGEST_ANSWER = 500
+"""Characters of an answer that the self-reflection sees: its end."""
+NOT_ACCEPTED = "Not accepted; no reason was given."
+"""What is shown of a check that said nothing, or whose words are not to be shown."""
+FAILURES = 2
+"""How often a tool has to fail to be mentioned."""
+
+_ERROR = re.compile(r"\W*(?:error|exception|traceback)\b", re.IGNORECASE)
+
+
+def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:
+    """Return what the check of a failed trial said, verbatim and bounded; empty without an evaluation.
+
+    Args:
+        evaluation: The evaluation of the trial.
+        feedback: How much of it may be shown. With `binary`, that is only that the trial was not accepted.
+    """
+    if evaluation is None:
+        return ""
+    if feedback == "binary":
+        return NOT_ACCEPTED
+    words = evaluation["feedback"].strip()
+    if feedback == "scalar" or not words:
+        return f"{NOT_ACCEPTED} The score was {evaluation['score']:g}." if evaluation["score"] else NOT_ACCEPTED
+    if len(words) <= LONGEST_CHECK:
+        return words
+    half = LONGEST_CHECK // 2
+    return f"{words[:half].rstrip()} [...] {words[-half:].lstrip()}"
+
+
+def has_reason(evaluation: Evaluation | None, feedback: Feedback) -> bool:
+    """Return whether the check said why it did not accept the trial, and this may be shown."""
+    return feedback == "words" and evaluation is not None and bool(evaluation["feedback"].strip())
+
+
+def check_for_next_trial(state: ReflexionState, rules: Rules) -> str:
+    """Return what the next trial sees of the check's words, apart from the status of a last attempt.
+
+    The words stand alone where the strategy is `feedback`, and where the reflection on the last trial was useless.
+    """
+    strategy = Strategy(rules.strategy)
+    shown = strategy == Strategy.FEEDBACK
+    if strategy.reflects:
+        rejected = bool(state["trials"]) and was_rejected(state["trials"][-1]["notes"])
+        shown = rules.shows_check or rejected
+    if not shown:
+        return ""
+    return check_words(state["evaluation"], rules.feedback)
+
+
+def failure(state: ReflexionState) -> dict[str, Any]:
+    """Return what a template shows of a failed trial of an agent: `answer` and `facts`."""
+    answer = answer_of(state)
+    if len(answer) > LONGEST_ANSWER:
+        answer = f"[...] {answer[-LONGEST_ANSWER:]}"
+    return {"answer": answer, "facts": facts_of(state)}
+
+
+def calls_of(steps: list[Step]) -> list[Step]:
+    """Return the steps that have an action."""
+    return [step for step in steps if step["action"]]
+
+
+def answer_of(state: ReflexionState) -> str:
+    """Return the answer of a wrapped agent's trial; empty in an environment, where the last action is the answer."""
+    attempt = state.get("attempt")
+    return as_text(attempt["result"]).strip() if attempt else ""
+
+
+def digest_of(answer: str) -> str:
+    """Return what tells an answer from others, whatever its spaces."""
+    words = " ".join(answer.split())
+    return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def facts_of(state: ReflexionState) -> list[str]:
+    """Return what is certain about a trial of an agent, in sentences."""
+    facts = []
+    answer = answer_of(state)
+    answers = state.get("answers", [])
+    if answer and digest_of(answer) in answers:
+        earlier = answers.index(digest_of(answer)) + 1
+        facts.append(f"The answer is the same as in failed attempt {earlier}.")
+    calls = calls_of(state["trajectory"])
+    called_before = any(record["actions"] for record in state["trials"][:-1])
+    if not calls and called_before:
+        facts.append("No tool was called in this attempt.")
+    reason = state["stop_reason"]
+    if reason and reason != "terminated":
+        facts.append(f"The attempt was stopped after {len(calls)} tool calls ({reason}).")
+    failed = Counter(step["action"]["name"] for step in calls if step["action"] and _ERROR.match(step["observation"]))
+    for name, times in failed.items():
+        if times >= FAILURES:
+            facts.append(f"The tool {name} failed {times} times.")
+    return facts

@@ -1,0 +1,88 @@
+"""Useless reflections, told by their words alone: no model is asked."""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+REJECTED = "reflection rejected"
+"""How the note on a useless reflection begins, in the record of its trial."""
+STANDS_ALONE = "none is kept, and the check's words stand alone"
+"""What the note on a second useless reflection on one trial says."""
+NEAR_COPY = 0.8
+"""The similarity of two notes, as sequences of words, from which on one is a copy of the other."""
+FEWEST_WORDS = 2
+"""A reply of fewer words says nothing."""
+
+_REFUSAL = re.compile(
+    r"\b(?:sorry|cannot|can[\u2019']?t|can not|unable)\b.*\b(?:assist|provide|help)\b", re.IGNORECASE | re.DOTALL
+)
+_REFUSAL_WITHIN = 80
+_FORM = re.compile(r"\b(?:reflections?|trials?|notes?)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d+")
+_COMMON_WORDS = """
+    about after again before could does done from have into just more most only other should some such
+    than that their them then there these they thing things this time very wait were what when where
+    which will with would your answer attempt failed next note notes reflection reflections task trial
+    trials write wrong
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+_LONG = 4
+"""Characters from which on a word may name something."""
+_SENTENCE_END = re.compile(r"[.!?][\"')\]*]*(?=\s|\Z)")
+
+
+def whole_sentences(text: str) -> str:
+    """Return a text that was cut, up to its last whole sentence; empty if it has none."""
+    ends = list(_SENTENCE_END.finditer(text))
+    return text[: ends[-1].end()] if ends else ""
+
+
+def similarity(text: str, other: str) -> float:
+    """Return how alike two notes are as sequences of words, from 0 to 1."""
+    return SequenceMatcher(None, _words(text), _words(other), autojunk=False).ratio()
+
+
+def is_near_copy(text: str, earlier: Sequence[str]) -> bool:
+    """Return whether a note says almost word for word what an earlier one says."""
+    return any(similarity(text, other) >= NEAR_COPY for other in earlier)
+
+
+def why_useless(text: str, earlier: Sequence[str], seen: str) -> str | None:
+    """Return why a reflection is of no use; None if nothing is found against it.
+
+    Args:
+        text: The reflection as it would be kept; empty if it was cut off before the end of its first sentence.
+        earlier: The reflections that are kept.
+        seen: The task, the trial and the check's words.
+    """
+    if not text:
+        return "it was cut off before its first sentence ended"
+    if _REFUSAL.search(text[:_REFUSAL_WITHIN]):
+        return "it refuses to say anything"
+    if len(_words(text)) < FEWEST_WORDS:
+        return "it says nothing"
+    if any(_adds_nothing(text, other) for other in earlier):
+        return "it repeats an earlier one"
+    if len(_FORM.findall(text)) >= 2 and not _content(text) & _content(seen):
+        return "it speaks of the reflection and not of the task"
+    return None
+
+
+def _adds_nothing(text: str, earlier: str) -> bool:
+    # "Next time I open cabinet 2" is not a copy of "Next time I open cabinet 1".
+    new_numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(earlier))
+    return not new_numbers and similarity(text, earlier) >= NEAR_COPY
+
+
+def was_rejected(notes: Sequence[str]) -> bool:
+    """Return whether a trial's notes say that no useful reflection on it was written."""
+    return any(note.startswith(REJECTED) and note.endswith(STANDS_ALONE) for note in notes)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in _words(text) if len(word) >= _LONG and word not in _COMMON}
