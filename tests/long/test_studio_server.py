@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client, get_sync_client
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import WrappedAgent, create_reflexion
 from langgraph_reflexion.lab.studio.settings import ALLOWED
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState
@@ -226,7 +226,8 @@ async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address):
 
     reflects = ScriptedChatModel(replies=["Once more."])
     async with get_client(url=address) as client:
-        agent = RemoteGraph("hotpotqa", client=client)
+        # The served graph looks its task up by its id, so the message holds nothing else.
+        agent = WrappedAgent(RemoteGraph("hotpotqa", client=client), make_input=lambda task, lessons: said(task))
         graph = create_reflexion(reflects, actor=agent, evaluator=second).compile(checkpointer=InMemorySaver())
         final = await graph.ainvoke({"task": "own/s0/003-river_length"}, THREAD)
         gone = create_reflexion(reflects, actor=RemoteGraph("nobody", client=client), evaluator=second)

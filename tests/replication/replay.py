@@ -18,7 +18,6 @@ from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResu
 from langgraph_reflexion.envs.hotpotqa.grading import exact_match
 from langgraph_reflexion.graph.reflexion import create_reflexion
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.loop.profiles import load_profile
 from langgraph_reflexion.support.choices import UNLIMITED
 from langgraph_reflexion.support.text import count
 from langgraph_reflexion.testing.models import RecordedChatModel, RecordedReply
@@ -181,8 +180,6 @@ async def _replay(log: HotPotQALog) -> Replay:
         RecordedChatModel(recording=replies),
         environment,
         strategy=log.strategy,
-        # A logged reflection is kept, whatever it says.
-        profile=replace(load_profile("paper"), rejects_reflections=False),
         heuristic=lambda trajectory: None,
         # As in the original's code: all reflections are kept, but only the newest beside the last attempt.
         memory=1 if log.strategy.shows_last_attempt else UNLIMITED,

@@ -79,6 +79,7 @@ class AgentEnvironment(Environment):
         "actor": "agent",
         "feedback": "words",
         "shows_check": True,
+        "rejects_reflections": True,
         "max_trials": 3,
     }
 

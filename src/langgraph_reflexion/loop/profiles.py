@@ -56,7 +56,7 @@ class Profile:
         shows_check: Whether a retry with reflections also sees what the check said of the last trial, verbatim, as
             far as `feedback` allows (no; agents of your own: yes).
         rejects_reflections: Whether a useless reflection (a refusal, a copy of an earlier one, ...) is asked for once
-            more, and left out if that is useless, too (yes).
+            more, and left out if the second is useless as well (no; agents of your own: yes).
         shows_reflections: Whether the actor sees the reflections (yes).
         reflects_on_memory: Whether the self-reflection sees the earlier reflections (yes).
         reflects_at_end: Whether the last trial of a failed task is reflected on, too, as in Algorithm 1: for trials
@@ -150,7 +150,7 @@ class Rules:
     accepts_untested: bool = False
     temperatures: tuple[NonNegativeFloat, ...] = ()
     shows_check: bool = False
-    rejects_reflections: bool = True
+    rejects_reflections: bool = False
     shows_reflections: bool = True
     reflects_on_memory: bool = True
     reflects_at_end: bool = False
