@@ -214,6 +214,18 @@ class Environment(ABC):
         """
         return MemoryMap()
 
+    def facts(self, task: Task, steps: Sequence[ObservedStep]) -> list[str]:
+        """Return what is certain about a failed trial, in sentences, which the self-reflection sees.
+
+        Only what the actor has read counts, and never the solution: for example, that it has not seen what it was
+        told to find.
+
+        Args:
+            task: The task.
+            steps: The trial's steps.
+        """
+        return []
+
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Find out what is recorded of a finished trial, and never shown to a model. May be called repeatedly.
 

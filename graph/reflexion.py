@@ -142,7 +142,7 @@ def create_reflexion(
         "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
         "evaluate": evaluate,
-        "reflect": Reflect(reflector, prompts, kept, rules, seed),
+        "reflect": Reflect(reflector, environment, prompts, kept, rules, seed),
     }
     if acting:
         loop["act"] = Act(acting, seed, getattr(stops, "count_thoughts", False))

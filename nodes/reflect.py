@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, opening_of, with_lessons
@@ -19,6 +20,10 @@ from langgraph_reflexion.models.worlds import KnowsSomeWorlds
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.prompts.few_shot import few_shot_reflections, left_over
 from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
+from langgraph_reflexion.support.text import sanitize
+
+LONGEST_GOAL = 300
+"""Characters up to which a task is repeated after its trial, as small models lose sight of it."""
 
 
 @dataclass
@@ -29,6 +34,7 @@ class Reflect:
     """
 
     client: Client
+    environment: Environment
     prompts: Prompts
     memory: AgentMemory
     rules: Rules
@@ -41,9 +47,12 @@ class Reflect:
             state: The state after the evaluation.
             again: Why a first reflection was of no use. The second is then written without the earlier ones.
         """
-        known = failure(state)
+        known = failure(state, self.environment)
         check = check_words(state["evaluation"], self.rules.feedback)
         earlier = [] if again else state["reflections"]
+        goal = sanitize(state["task"]["instruction"])
+        if len(goal) > LONGEST_GOAL:
+            goal = ""
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
@@ -57,6 +66,7 @@ class Reflect:
                 check=check,
                 has_reason=has_reason(state["evaluation"], self.rules.feedback),
                 again=again,
+                goal=goal,
                 **known,
                 status=status_line(state["evaluation"], self.rules.feedback),
                 reflections=notes if self.rules.reflects_on_memory else [],

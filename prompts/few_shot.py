@@ -39,6 +39,7 @@ def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample]
             has_reason=bool(example.feedback),
             facts=[],
             again="",
+            goal="",
         )
         messages += [HumanMessage(failed), AIMessage(example.reflection)]
     return messages

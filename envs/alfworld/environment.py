@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.alfworld.engine import PUT_FORMS, Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode, game_forms, plain_name, tidy
+from langgraph_reflexion.envs.alfworld.facts import facts_of
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, game_of, games_in, official_folder
 from langgraph_reflexion.envs.alfworld.generate import GENERATED, generated_game
 from langgraph_reflexion.envs.alfworld.memory_map import build_map
@@ -130,6 +131,9 @@ class ALFWorld(Environment):
         self, task: Task, opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]
     ) -> MemoryMap:
         return build_map(opening, steps, known)
+
+    def facts(self, task: Task, steps: Sequence[ObservedStep]) -> list[str]:
+        return facts_of(task["instruction"], steps)
 
     def close(self) -> None:
         """Kill the engine's processes and with them all live games. New episodes start new processes."""

@@ -132,7 +132,7 @@ def shown_in_the_second_trial(**options):
 )
 def test_in_an_environment_the_profile_or_the_strategy_shows_what_the_check_said(options, shown):
     text = shown_in_the_second_trial(**options)
-    assert (f"What the check said of your last trial of this same task: {WORDS}" in text) == shown
+    assert (f"What the check said about your last trial of this task: {WORDS}" in text) == shown
 
 
 def test_long_words_of_a_check_are_shortened_in_their_middle():

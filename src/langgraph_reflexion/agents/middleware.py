@@ -150,7 +150,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
         self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys)
-        self._reflect = Reflect(client, self.prompts, kept, rules, options.seed)
+        self._reflect = Reflect(client, environment, self.prompts, kept, rules, options.seed)
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""

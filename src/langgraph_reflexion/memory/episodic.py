@@ -103,11 +103,14 @@ LONGEST = 2_000
 _LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson|note)[ \d]*:[\s*_]*)+", re.IGNORECASE)
 PROMPT_MARKS = (
     "the trial that has just ",
-    "what you wrote down after ",
+    "your earlier trials of this task failed",
     "this is how your last trial ",
-    "what the check said of your last trial ",
+    "what the check said about your last trial ",
     "the world has been put back ",
     "here is the task again",
+    "what is certain about this trial:",
+    "say what these notes do not say",
+    "what went wrong in this trial, and ",
     "reflection:",
     "a first reflection on this trial ",
     "the task of the agent:",

@@ -5,11 +5,12 @@ import re
 from collections import Counter
 from typing import Any
 
+from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.useful import was_rejected
 from langgraph_reflexion.state import Evaluation, ReflexionState, Step, Strategy
 from langgraph_reflexion.support.choices import Feedback
-from langgraph_reflexion.support.text import as_text
+from langgraph_reflexion.support.text import as_text, count
 
 LONGEST_CHECK = 500
 """Characters of the check's words that a prompt shows: their beginning and their end."""
@@ -19,6 +20,14 @@ NOT_ACCEPTED = "Not accepted; no reason was given."
 """What is shown of a check that said nothing, or whose words are not to be shown."""
 FAILURES = 2
 """How often a tool has to fail to be mentioned."""
+
+STOPPED = {
+    "hallucination": "the same steps were repeated",
+    "inefficient planning": "it took more actions than allowed",
+    "truncated": "the environment allows no more",
+    "budget": "its budget was used up",
+}
+"""Why a trial was stopped before its own end, by its stop reason."""
 
 _ERROR = re.compile(r"\W*(?:error|exception|traceback)\b", re.IGNORECASE)
 
@@ -63,12 +72,15 @@ def check_for_next_trial(state: ReflexionState, rules: Rules) -> str:
     return check_words(state["evaluation"], rules.feedback)
 
 
-def failure(state: ReflexionState) -> dict[str, Any]:
-    """Return what a template shows of a failed trial of an agent: `answer` and `facts`."""
+def failure(state: ReflexionState, environment: Environment) -> dict[str, Any]:
+    """Return what a template shows of a failed trial beside its steps: an agent's `answer`, and `facts`."""
     answer = answer_of(state)
     if len(answer) > LONGEST_ANSWER:
         answer = f"[...] {answer[-LONGEST_ANSWER:]}"
-    return {"answer": answer, "facts": facts_of(state)}
+    if state.get("attempt"):
+        return {"answer": answer, "facts": attempt_facts(state)}
+    own = environment.facts(state["task"], state["trajectory"])
+    return {"answer": answer, "facts": [*own, *trial_facts(state)]}
 
 
 def calls_of(steps: list[Step]) -> list[Step]:
@@ -88,7 +100,29 @@ def digest_of(answer: str) -> str:
     return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def facts_of(state: ReflexionState) -> list[str]:
+def trial_facts(state: ReflexionState) -> list[str]:
+    """Return what is certain about a trial in any environment, in sentences."""
+    facts = []
+    taken = [step["action"] for step in state["trajectory"] if step["action"]]
+    last = taken[-1] if taken else None
+    times = 0
+    for action in reversed(taken):
+        if last is None or action["text"] != last["text"]:
+            break
+        times += 1
+    if last and times > 1:
+        facts.append(f'The last action, "{last["text"]}", was taken {times} times in a row.')
+    unknown = [action["text"] for action in taken if not action["name"]]
+    if unknown:
+        share = f"{len(unknown)} of the {len(taken)} actions"
+        facts.append(f'{share} did not have the form of any action here, such as "{unknown[-1]}".')
+    reason = state["stop_reason"]
+    if reason in STOPPED:
+        facts.append(f"The trial was stopped after {count(len(taken), 'action')}, because {STOPPED[reason]}.")
+    return facts
+
+
+def attempt_facts(state: ReflexionState) -> list[str]:
     """Return what is certain about a trial of an agent, in sentences."""
     facts = []
     answer = answer_of(state)

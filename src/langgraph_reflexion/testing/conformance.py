@@ -101,7 +101,15 @@ def tasks_are_stable(case: Case) -> None:
     raise AssertionError("an unknown split must raise ConfigurationError: call self.choose_split(split) in tasks()")
 
 
-_FAILED: dict[str, Any] = {"calls": [], "answer": "", "check": "", "has_reason": False, "facts": [], "again": ""}
+_FAILED: dict[str, Any] = {
+    "calls": [],
+    "answer": "",
+    "check": "",
+    "has_reason": False,
+    "facts": [],
+    "again": "",
+    "goal": "",
+}
 """What `failed_trial.md` is given beside the trial."""
 
 

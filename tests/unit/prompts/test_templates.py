@@ -28,6 +28,8 @@ VALUES = {
         "status": "Status: FAILED",
         "reflections": NOTES,
         "memory_map": "",
+        "facts": ["No observation named any mug, which the goal needs."],
+        "goal": "put a mug in the cabinet.",
         "again": "it says nothing",
     },
     "act_in_two": {"actions": ACTIONS, **EXAMPLES, "numbered": True},

@@ -45,7 +45,7 @@ _STEP = re.compile(
 )
 _CUE = re.compile(r"\n(?:Thought(?: \d+)?: [^\n]*\n)?(?P<cue>Thought|Action)(?: \d+)?:\Z")
 _NOTES = re.compile(
-    r"\ANotes that were taken at other tasks.*?^\(End of the notes from other tasks\)(?:\n+|\Z)",
+    r"\ANotes from other tasks follow.*?^\(End of the notes from other tasks\)(?:\n+|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _NOTE = re.compile(r"^- Note \d+: (?P<quoted>\".*\")$", re.MULTILINE)

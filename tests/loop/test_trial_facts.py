@@ -1,0 +1,32 @@
+"""What is certain about a failed trial stands in the request for the reflection on it."""
+
+from tests.support import toys
+from tests.support.toys import asks_for, text_of
+
+
+def facts(act):
+    """Return the facts in the request for a reflection on a trial; `act` gives the action after so many others."""
+
+    def reply(messages):
+        if asks_for(messages) == "reflect":
+            return "I was wrong."
+        return f"Action: {act(sum(message.type == 'ai' for message in messages))}"
+
+    _, model = toys.play(reply, max_trials=2)
+    told = next(text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "reflect")
+    block = told.partition("What is certain about this trial:\n")[2].partition("\n\n")[0]
+    return [line.removeprefix("- ") for line in block.splitlines()]
+
+
+def test_a_repeated_action_and_the_stop_are_told():
+    assert facts(lambda done: "fly away") == [
+        'The last action, "fly away", was taken 4 times in a row.',
+        '4 of the 4 actions did not have the form of any action here, such as "fly away".',
+        "The trial was stopped after 4 actions, because the same steps were repeated.",
+    ]
+
+
+def test_a_trial_that_is_too_long_is_not_said_to_repeat_itself():
+    [unknown, stopped] = facts(lambda done: f"fly {done}")
+    assert "31 of the 31 actions" in unknown
+    assert stopped == "The trial was stopped after 31 actions, because it took more actions than allowed."
