@@ -48,11 +48,11 @@ def test_every_prompt_states_the_goal_once_and_the_self_reflection_again(way):
     judged, sampled = (asked(Counter(), evaluator=evaluator, **way) for evaluator in ("llm", "self-consistency"))
     assert all(judged.values())
     assert len(sampled["act"]) > len(judged["act"])
-    for node, prompt in [
-        (node, prompt) for prompts in (judged, sampled) for node in prompts for prompt in prompts[node]
-    ]:
-        # A reflection is asked for at the end of a long trial, which the goal therefore follows once more.
-        assert text_of(prompt).count(GOAL) == (2 if node == "reflect" else 1)
+    for prompts in (judged, sampled):
+        for node, each in prompts.items():
+            # A reflection is asked for at the end of a long trial, which the goal therefore follows once more.
+            times = 2 if node == "reflect" else 1
+            assert {text_of(prompt).count(GOAL) for prompt in each} == {times}
 
 
 def test_an_observation_that_states_the_goal_is_not_preceded_by_it():
