@@ -216,7 +216,7 @@ def test_a_resumed_run_shows_the_same_map_and_a_new_task_an_empty_one():
         ("I was wrong.\nObservation: Wrong.\nAction: look", "I was wrong."),
         ("I was late.\n\nThe trial that has just failed:\n\nA room.", "I was late."),
         (
-            "It was oak.\nYour earlier trials of this task failed. This is what you wrote down after them:\n- Trial 2: Elm.",
+            "It was oak.\nYour earlier trials of this task failed. This is what you wrote down:\n- Trial 2: Elm.",
             "It was oak.",
         ),
         ("Action: go north was wrong.", "Action: go north was wrong."),

@@ -52,7 +52,7 @@ def test_every_prompt_states_the_goal_once_and_the_self_reflection_again(way):
         for node, each in prompts.items():
             # A reflection is asked for at the end of a long trial, which the goal therefore follows once more.
             times = 2 if node == "reflect" else 1
-            assert {text_of(prompt).count(GOAL) for prompt in each} == {times}
+            assert [text_of(prompt).count(GOAL) for prompt in each] == [times] * len(each)
 
 
 def test_an_observation_that_states_the_goal_is_not_preceded_by_it():
