@@ -73,9 +73,7 @@ demo-llm: $(VENV)/demo .venv-llm/$(LLM)
 		langgraph-reflexion experiment docs/experiments/tiny.toml --out runs/tiny-$(LLM)
 else ifneq ($(filter http://% https://%,$(LLM)),)
 demo-llm: $(VENV)/demo
-	mkdir -p runs
-	sed 's|http://127.0.0.1:8411/v1|$(LLM)|' docs/experiments/programs.toml > runs/programs-server.toml
-	$(RUN) langgraph-reflexion experiment runs/programs-server.toml --out runs/programs-server
+	$(RUN) langgraph-reflexion experiment docs/experiments/programs.toml --base-url $(LLM) --out runs/programs-server
 	$(RUN) python docs/experiments/print_reflections.py runs/programs-server 2
 else
 demo-llm: $(VENV)/demo .venv-llm/server  ## Let a small language model write programs, with reflections and without

@@ -22,6 +22,16 @@ def experiment(
             metavar="DIR", help="The experiment's folder; runs in it are resumed.  [default: runs/FILE's name]"
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Another model than the file's one, as in `run --model`.", show_default=False
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Address of the model's OpenAI-compatible server.", show_default=False),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check every run and estimate time and cost; run nothing.")
     ] = False,
@@ -43,7 +53,7 @@ def experiment(
     from langgraph_reflexion.lab.experiments.progress import ExperimentProgress
     from langgraph_reflexion.lab.experiments.record import read_runs
 
-    read = read_experiment(file)
+    read = read_experiment(file, model, base_url)
     folder = out or Path("runs") / file.stem
     recorded, left_out = read_runs(like)
     for why in left_out:
@@ -57,7 +67,10 @@ def experiment(
             typer.echo(json.dumps(shown, indent=2))
         else:
             estimate_table(estimates).print(Console())
-            suggest("experiment", file, *(["--out", out] if out else []))
+            again = ["--out", out] if out else []
+            again += ["--model", model] if model else []
+            again += ["--base-url", base_url] if base_url else []
+            suggest("experiment", file, *again)
         raise typer.Exit(1 if any(each.refusal for each in runs) else 0)
     with locked(folder):
         runs = check(read, folder, given)

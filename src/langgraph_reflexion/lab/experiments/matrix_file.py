@@ -97,8 +97,13 @@ class Experiment:
     """Its runs in their order: all of the first seed, then all of the next."""
 
 
-def read_experiment(file: Path | str) -> Experiment:
+def read_experiment(file: Path | str, model: str | None = None, base_url: str | None = None) -> Experiment:
     """Read an experiment.
+
+    Args:
+        file: The experiment file.
+        model: A model that replaces the one of the file, with its address.
+        base_url: The address of that model's server, or another address of the file's model.
 
     Raises:
         ConfigurationError: the file cannot be read, or something in it is wrong. The message names the file, and
@@ -107,6 +112,8 @@ def read_experiment(file: Path | str) -> Experiment:
     file = Path(file)
     try:
         read = validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "key")
+        if model is not None or base_url is not None:
+            _replace_model(read, model, base_url)
         return Experiment(file, _specs(read))
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
@@ -114,6 +121,26 @@ def read_experiment(file: Path | str) -> Experiment:
         raise ConfigurationError(f"{file} is not TOML: {error}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{file}: {error}") from error
+
+
+def _replace_model(read: _File, model: str | None, base_url: str | None) -> None:
+    """Let every run use another model, or the same one at another address.
+
+    Raises:
+        ConfigurationError: the file compares models.
+    """
+    tables = [read.common, *read.environments.values()]
+    listed = [axes for axes in (read.matrix.models, *(table.get("models") for table in tables)) if axes]
+    if read.models or listed:
+        raise ConfigurationError("--model and --base-url are for files with one model, and this one has [models]")
+    for table in tables:
+        if model is not None:
+            table.pop("model", None)
+        table.pop("base_url", None)
+    if model is not None:
+        read.common["model"] = model
+    if base_url is not None:
+        read.common["base_url"] = base_url
 
 
 def _check_tables(read: _File) -> None:

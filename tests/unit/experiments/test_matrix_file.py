@@ -1,0 +1,45 @@
+"""Another model than that of an experiment file."""
+
+import pytest
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
+
+ONE = """
+[common]
+model = "openai:small"
+base_url = "http://127.0.0.1:1/v1"
+
+[environments.hotpotqa]
+
+[environments.alfworld]
+model = "openai:other"
+"""
+
+
+def models(tmp_path, text, **given):
+    file = tmp_path / "file.toml"
+    file.write_text(text)
+    return [(spec.settings.model, spec.settings.base_url) for spec in read_experiment(file, **given).specs]
+
+
+def test_another_model_replaces_every_one_of_the_file_with_its_address(tmp_path):
+    address = "http://127.0.0.1:1/v1"
+    assert models(tmp_path, ONE) == [("openai:small", address), ("openai:other", address)]
+    assert models(tmp_path, ONE, model="openai:mine") == [("openai:mine", None)] * 2
+    other = "http://127.0.0.1:2/v1"
+    assert models(tmp_path, ONE, base_url=other) == [("openai:small", other), ("openai:other", other)]
+    assert models(tmp_path, ONE, model="openai:mine", base_url=other) == [("openai:mine", other)] * 2
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '[models.a]\nmodel = "demo"\n',
+        '[matrix]\nmodels = ["demo", "openai:other"]\n',
+        '[environments.fever]\nmodels = ["demo", "openai:other"]\n',
+    ],
+)
+def test_a_file_that_compares_models_keeps_them(tmp_path, more):
+    with pytest.raises(ConfigurationError, match=r"file\.toml: --model and --base-url are for files with one model"):
+        models(tmp_path, ONE + more, model="openai:mine")
