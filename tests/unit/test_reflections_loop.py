@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import httpx
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.reflections.marks import QUESTIONS, agreement, kappa, read_marks, shares, write_sheet
-from tests.support.reflections.play import play
+from tests.support.reflections.play import keep, play
 from tests.support.reflections.read import counts, near_copies, read_failures, refuses, side_by_side
 from tests.support.reflections.reply_cache import ReplyKeeper
 
@@ -88,3 +89,11 @@ def test_kappa_of_readers_who_always_say_the_same_is_undefined():
 def test_a_missing_mark_is_named(tmp_path):
     with pytest.raises(ValueError, match="item 2, R1: write y or n"):
         write_marks(tmp_path / "1.csv", ["yyyy", ["", "y", "y", "y"]])
+
+
+def test_any_command_runs_with_the_replies_kept(tmp_path, capfd):
+    asking = "import httpx, sys; print(httpx.get(sys.argv[1] + '/models').status_code)"
+    with ModelServer(ScriptedChatModel(replies=["1"])) as server:
+        command = [sys.executable, "-c", asking, "ADDRESS"]
+        assert keep(server.url, tmp_path / "replies.db", "", command) == 0
+    assert "0 replies asked for, 0 found" in capfd.readouterr().out

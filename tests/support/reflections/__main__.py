@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.support.reflections.marks import agreement, read_marks, shares, write_sheet
-from tests.support.reflections.play import play
+from tests.support.reflections.play import keep, play
 from tests.support.reflections.read import counts, side_by_side
 from tests.support.small_tasks import TUNING_FILE
 
@@ -20,6 +20,8 @@ def main() -> int:
         return play(
             given.out, given.tasks, given.server, given.cache, given.strategy, given.label, given.trials, given.more
         )
+    if given.command == "keep":
+        return keep(given.server, given.cache, given.label, given.more)
     if given.command == "show":
         for line in side_by_side(given.runs):
             print(line)
@@ -51,7 +53,7 @@ def print_shares(key: Path, sheets: list[Path]) -> None:
 
 
 def read_arguments() -> argparse.Namespace:
-    """Read the command line; what follows `--` are options of `langgraph-reflexion run`."""
+    """Read the command line; what follows `--` are options of `langgraph-reflexion run`, or the command to run."""
     arguments, more = sys.argv[1:], []
     if "--" in arguments:
         place = arguments.index("--")
@@ -67,6 +69,11 @@ def read_arguments() -> argparse.Namespace:
     playing.add_argument("--cache", type=Path, default=CACHE, help="the file of kept replies")
     playing.add_argument("--label", default="", help="tells samples apart, such as a seed")
     playing.add_argument("--trials", type=int, default=2)
+
+    keeping = commands.add_parser("keep", help="run any command with the replies kept; ADDRESS in it is the server's")
+    keeping.add_argument("--server", required=True, help="the address of the model's server, which ends in /v1")
+    keeping.add_argument("--cache", type=Path, default=CACHE, help="the file of kept replies")
+    keeping.add_argument("--label", default="", help="tells samples apart, such as a seed")
 
     showing = commands.add_parser("show", help="print failures, notes and next attempts side by side")
     showing.add_argument("runs", type=Path, nargs="+")

@@ -31,3 +31,18 @@ def play(
         status = subprocess.call(command, env={**os.environ, "SMALL_TASKS_URL": keeper.url})
         print(f"{keeper.asked} replies asked for, {keeper.found} found in {cache}")
     return status
+
+
+def keep(server: str, cache: Path, label: str, command: list[str]) -> int:
+    """Run a command, such as an experiment, with the replies kept, and return its status.
+
+    Args:
+        server: The address of the model's server.
+        cache: The file of kept replies.
+        label: Tells samples apart.
+        command: The command; `ADDRESS` in it stands for the server that keeps the replies.
+    """
+    with ReplyKeeper(server, cache, label) as keeper:
+        status = subprocess.call([keeper.url if word == "ADDRESS" else word for word in command])
+        print(f"{keeper.asked} replies asked for, {keeper.found} found in {cache}")
+    return status
