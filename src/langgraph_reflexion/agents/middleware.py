@@ -12,7 +12,7 @@ from langchain.agents.middleware.types import (
     hook_config,
 )
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, RemoveMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
@@ -26,6 +26,7 @@ from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
+from langgraph_reflexion.agents.wrapped import followed_by
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
@@ -256,9 +257,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         lessons = lessons_for(_own(request)["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:
             return request
-        prompt: Any = request.system_message.content if request.system_message else ""
-        blocks = [*prompt, {"type": "text", "text": lessons}] if isinstance(prompt, list) else None
-        return request.override(system_message=SystemMessage(blocks or f"{prompt}\n\n{lessons}".strip()))
+        return request.override(messages=_after_task(_own(request)["given"], request.messages, lessons))
 
 
 async def _apply_node(
@@ -319,6 +318,24 @@ def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tu
             return messages, answer
     answer = AIMessage(outcome["fault"] or NO_ANSWER, response_metadata={"reflexion": outcome})
     return [*messages, answer], answer
+
+
+def _after_task(given: Sequence[AnyMessage], messages: Sequence[AnyMessage], lessons: str) -> list[AnyMessage]:
+    """Return an agent's messages with the lessons after the task, which is the last of the user's messages.
+
+    Args:
+        given: The conversation with which the task began.
+        messages: The conversation that the model is about to see.
+        lessons: The text on earlier trials and other tasks.
+    """
+    shown = list(messages)
+    asked = [message.id for message in given if isinstance(message, HumanMessage)]
+    for place, message in enumerate(shown):
+        if isinstance(message, HumanMessage) and asked and message.id == asked[-1]:
+            shown[place] = followed_by(message, lessons)
+            return shown
+    # Other middleware may have put a summary in its place.
+    return [HumanMessage(lessons), *shown]
 
 
 def _config() -> RunnableConfig:

@@ -138,13 +138,10 @@ class WrappedAgent:
         before, task = self._conversation(state)
         if not lessons:
             return [*before, task]
-        if isinstance(task.content, str):
-            content: Any = f"{task.content}\n\n{lessons}"
-        else:
-            content = [*task.content, {"type": "text", "text": f"\n\n{lessons}"}]
         # Under an id of its own, it never replaces the caller's message.
         mark = f"{state['task']['id']}:{state['trial']}:lessons"
-        return [*before, task.model_copy(update={"content": content, "id": mark})]
+        told = followed_by(task, lessons)
+        return [*before, told.model_copy(update={"id": mark})]
 
     def task_text(self, state: WrappedAgentState) -> str:
         """Return the task alone, as text."""
@@ -177,6 +174,14 @@ class WrappedAgent:
             return self.make_input(task, lessons)
         form = self.form_of(agent) if self.make else self.form
         return form.build(given, f"{task}\n\n{lessons}" if lessons else task, state)
+
+
+def followed_by(message: HumanMessage, text: str) -> HumanMessage:
+    """Return a message with a text after what it says."""
+    content: Any = f"{message.content}\n\n{text}"
+    if not isinstance(message.content, str):
+        content = [*message.content, {"type": "text", "text": f"\n\n{text}"}]
+    return message.model_copy(update={"content": content})
 
 
 def _models(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:

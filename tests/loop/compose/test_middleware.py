@@ -13,7 +13,7 @@ from langchain.agents.middleware import (
     hook_config,
 )
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -64,21 +64,22 @@ async def test_an_answer_that_fails_is_reflected_on_and_tried_anew(how):
     assert final["messages"][-1].response_metadata["reflexion"] == SOLVED
     guessing.expect_lessons()
     prompts = guessing.guesses.prompts
-    # Each trial begins with the conversation as it was, and the lessons stand behind the agent's own instructions.
-    assert [[message.text for message in prompt[1:]] for prompt in prompts[::2]] == [["Hello", "Hello.", TASK]] * 3
-    assert [prompt[0].text.startswith("You guess.") for prompt in prompts] == [True] * 6
-    assert [LESSON in prompt[0].text for prompt in prompts] == [False, False, True, True, True, True]
+    # Each trial begins with the conversation as it was, and the lessons follow the task.
+    assert [prompt[0].text for prompt in prompts] == ["You guess."] * 6
+    assert [[message.text for message in prompt[1:3]] for prompt in prompts] == [["Hello", "Hello."]] * 6
+    assert [prompt[3].text.startswith(TASK) for prompt in prompts] == [True] * 6
+    assert [LESSON in prompt[3].text for prompt in prompts] == [False, False, True, True, True, True]
     shown = guessing.reflects.prompts[1][-1].text
     assert "Action: look_up(number=2)\nObservation: 2 is a number." in shown
     assert "What the agent answered: It is 2.\n\nWhat the check said: Not accepted" in shown
     assert "The note that this attempt was given: It was not 1." in shown
 
 
-def test_instructions_in_blocks_stay_blocks_and_options_are_heeded():
+def test_a_task_in_blocks_stays_in_blocks_and_options_are_heeded():
     guessing = Guessing()
-    block = {"type": "text", "text": "You guess.", "cache_control": {"type": "ephemeral"}}
-    prompt = SystemMessage([block])
-    guessing.agent(middleware=[around(guessing, memory=1, feedback="binary")], system_prompt=prompt).invoke(GIVEN)
+    block = {"type": "text", "text": TASK, "cache_control": {"type": "ephemeral"}}
+    agent = guessing.agent(middleware=[around(guessing, memory=1, feedback="binary")])
+    agent.invoke({"messages": [HumanMessage([block])]})
     content = guessing.guesses.prompts[-1][0].content
     assert (content[0], content[1]["text"].count("It was not")) == (block, 1)
     assert "score" not in guessing.reflects.prompts[1][-1].text
@@ -90,7 +91,7 @@ def test_the_agents_own_model_can_judge_and_reflect():
             return f"I looked.\nVerdict: {'yes' if 'It is 2' in messages[-1].text else 'no'}"
         if "You review an attempt" in messages[0].text:
             return "It was not 1."
-        return "It is 2." if "It was not 1." in messages[0].text else "It is 1."
+        return "It is 2." if "It was not 1." in messages[-1].text else "It is 1."
 
     model = ScriptedChatModel(replies=reply)
     final = create_agent(model, middleware=[lr.ReflexionMiddleware(evaluator="llm")]).invoke(GIVEN)
@@ -275,7 +276,7 @@ def test_a_conversation_that_was_summed_up_is_whole_again_in_the_next_trial():
     summing = SummarizationMiddleware(model=sums, trigger=("messages", 3), keep=("messages", 2))
     final = guessing.agent(middleware=[summing, around(guessing)]).invoke({"messages": [HumanMessage(TASK)]})
     assert sums.prompts
-    assert len([prompt for prompt in guessing.guesses.prompts if prompt[-1].text == TASK]) == 3
+    assert len([prompt for prompt in guessing.guesses.prompts if prompt[-1].text.startswith(TASK)]) == 3
     assert outcomes(final["messages"]) == [SOLVED]
 
 
