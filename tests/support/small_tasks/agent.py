@@ -11,6 +11,6 @@ model = ChatOpenAI(
     base_url=os.environ.get("SMALL_TASKS_URL", "http://127.0.0.1:8080/v1"),
     api_key=SecretStr("none"),
     temperature=0.7,
-    max_completion_tokens=160,
+    max_completion_tokens=200,
 )
 agent = create_agent(model, tools=[])

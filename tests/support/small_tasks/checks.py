@@ -21,7 +21,12 @@ SECONDS = 5.0
 STEPS = 2_000_000
 """Longest run of an SQL query, in steps of SQLite's machine."""
 
-FENCED = re.compile(r"```\w*[ \t]*\n(?P<inside>.*?)```", re.DOTALL)
+FENCED = re.compile(r"```\w*[ \t]*\n(?P<inside>.*?)(?:```|\Z)", re.DOTALL)
+"""A block of code; a reply that was cut off has no end of it."""
+
+ANSWER_LINE = re.compile(r"^\W*(?:final )?answer\W{0,4}?:(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
+
+NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|-?\d*\.?\d+")
 
 Verdict = tuple[bool, str]
 
@@ -37,7 +42,8 @@ def check(result: str, reference: dict[str, Any]) -> Verdict:
     """Check a result.
 
     Args:
-        result: The agent's last words. Of a reply with a block of code, the first block counts.
+        result: The agent's last words. Of a reply with a block of code, the first block counts, except for numbers,
+            where the last line "Answer: NUMBER" of the whole reply does.
         reference: The task's column `answer`.
     """
     kinds: dict[str, Callable[[str, dict[str, Any]], None]] = {
@@ -47,7 +53,7 @@ def check(result: str, reference: dict[str, Any]) -> Verdict:
         "form": check_form,
         "number": check_number,
     }
-    answer = answer_in(result)
+    answer = result.strip() if reference["kind"] == "number" else answer_in(result)
     try:
         if not answer:
             raise Miss("an answer", "an empty text")
@@ -66,6 +72,11 @@ def answer_in(result: str) -> str:
     if len(bare) > 1 and bare[0] == bare[-1] == "`":
         return bare.strip("`").strip()
     return bare
+
+
+def counted(count: int, name: str) -> str:
+    """Return a count with a name in the singular or plural, such as `1 line` or `2 lines`."""
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 # SQL
@@ -98,27 +109,26 @@ def compare_rows(wanted: list[tuple[Any, ...]], got: list[tuple[Any, ...]], orde
     got = [rounded(row) for row in got]
     width = len(wanted[0]) if wanted else None
     if got and width is not None and len(got[0]) != width:
-        raise Miss(f"{width} columns in each row", f"{len(got[0])} columns, such as {got[0]}")
+        raise Miss(f"{counted(width, 'column')} in each row", f"{counted(len(got[0]), 'column')}, such as {got[0]}")
     missing = [row for row in wanted if wanted.count(row) > got.count(row)]
     extra = [row for row in got if got.count(row) > wanted.count(row)]
+    for row in [*missing, *extra]:
+        if row in wanted and row in got:
+            times = counted(got.count(row), "time")
+            raise Miss(f"the row {row} {counted(wanted.count(row), 'time')} with the test data", times)
     if missing:
-        instead = f"no such row, but {extra[0]}" if extra else f"{len(got)} rows without it"
+        instead = f"no such row, but {extra[0]}" if extra else f"{counted(len(got), 'row')} without it"
         raise Miss(f"a row {missing[0]} with the test data", instead)
     if extra:
-        raise Miss(f"{len(wanted)} rows with the test data, without {extra[0]}", f"{len(got)} rows with it")
+        raise Miss(f"no row {extra[0]} with the test data", f"{counted(len(got), 'row')} with it")
     if ordered and wanted != got:
         place = next(index for index, row in enumerate(wanted) if row != got[index])
         raise Miss(f"{wanted[place]} as row {place + 1}, by the order asked for", str(got[place]))
 
 
 def rounded(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row with its numbers as floats of four decimals."""
-    values = []
-    for value in row:
-        if isinstance(value, int | float):
-            value = round(float(value), 4)
-        values.append(value)
-    return tuple(values)
+    """Return a row with its numbers rounded to four decimals."""
+    return tuple(round(value, 4) if isinstance(value, int | float) else value for value in row)
 
 
 def example_database(name: str, seed: int) -> sqlite3.Connection:
@@ -172,6 +182,7 @@ def example_database(name: str, seed: int) -> sqlite3.Connection:
 def check_regex(answer: str, reference: dict[str, Any]) -> None:
     """Match the texts that must and must not match, in a process that may be stopped."""
     pattern = answer.strip()
+    refuse_wrapping(pattern)
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -195,12 +206,46 @@ def check_regex(answer: str, reference: dict[str, Any]) -> None:
             raise Miss(f"no match for {text!r}", "a match")
 
 
+def refuse_wrapping(pattern: str) -> None:
+    """Refuse an expression in quotes, in code or among words. No task's texts hold quotes or backticks."""
+    if "\n" in pattern:
+        raise Miss(
+            "the expression alone, on one line",
+            f"{len(pattern.splitlines())} lines, the first {first_line(pattern)!r}",
+        )
+    if re.match(r"(?:import re\b|(?:\w+ *= *)?re\.\w+\(|\w+ *= *[rR]?['\"])", pattern):
+        raise Miss("the expression alone, without code around it", pattern)
+    if re.match(r"[rR]?(['\"]).*\1$", pattern):
+        raise Miss("the expression alone, without quotes", pattern)
+    if re.match(r"/.*/[a-z]*$", pattern):
+        raise Miss("the expression alone, without slashes around it", pattern)
+    if "`" in pattern:
+        raise Miss("the expression alone, without other words", pattern)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text."""
+    return text.splitlines()[0]
+
+
 def send_matches(sending: Any, pattern: str, texts: list[str]) -> None:
     """Send whether the pattern matches each of the texts."""
     sending.send([re.fullmatch(pattern, text) is not None for text in texts])
 
 
 # JSON
+
+
+TYPES = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+"""What the words call a value, by its type."""
 
 
 def check_json(answer: str, reference: dict[str, Any]) -> None:
@@ -210,16 +255,35 @@ def check_json(answer: str, reference: dict[str, Any]) -> None:
     except (ValueError, RecursionError) as error:
         raise Miss("one JSON object", f"the error: {error}") from None
     if not isinstance(found, dict):
-        raise Miss("one JSON object", f"JSON of the type {type(found).__name__}")
+        raise Miss("one JSON object", f"{TYPES[type(found)]} instead: {as_json(found)}")
     right = json.loads(reference["right"])
     for name, rule in reference["fields"].items():
         if name not in found:
-            raise Miss(f"a field {name!r}", f"the fields {', '.join(found)}")
-        if found[name] != right[name] or type(found[name]) is bool is not type(right[name]):
-            raise Miss(f"{name} is {rule}", json.dumps(found[name], ensure_ascii=False))
+            raise Miss(f"a field {name!r}", f"the fields {', '.join(found)}" if found else "an empty object")
+        compare_values(name, rule, name, right[name], found[name])
     extra = [name for name in found if name not in right]
     if extra:
         raise Miss(f"the fields {', '.join(right)} alone", f"a further field {extra[0]!r}")
+
+
+def compare_values(name: str, rule: str, path: str, right: Any, found: Any) -> None:
+    """Compare a value of a field, or a value inside it, which is at `path`."""
+    wanted, got = TYPES[type(right)], TYPES[type(found)]
+    if wanted != got and right is not None:
+        raise Miss(f"{path} is {wanted} ({name}: {rule})", f"{got}: {as_json(found)}")
+    if isinstance(right, dict) and right.keys() == found.keys():
+        for key, value in right.items():
+            compare_values(name, rule, f"{path}.{key}", value, found[key])
+    elif isinstance(right, list) and wanted == got and len(right) == len(found):
+        for index, value in enumerate(right):
+            compare_values(name, rule, f"{path}[{index}]", value, found[index])
+    elif found != right:
+        raise Miss(f"{name}: {rule}", as_json(found) if path == name else f"{path} is {as_json(found)}")
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON, for the words."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 # Forms
@@ -233,13 +297,13 @@ def check_form(answer: str, reference: dict[str, Any]) -> None:
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words of a text; marks that stand alone are none."""
+    """Return the words of a text; a mark that stands alone is not a word."""
     return [word for word in text.split() if re.search(r"\w", word)]
 
 
 def want_lines(text: str, lines: list[str], count: int) -> None:
     if len(lines) != count:
-        raise Miss(f"{count} lines", f"{len(lines)} lines")
+        raise Miss(counted(count, "line"), counted(len(lines), "line"))
 
 
 def want_upper(text: str, lines: list[str]) -> None:
@@ -248,20 +312,22 @@ def want_upper(text: str, lines: list[str]) -> None:
         raise Miss("capital letters only", repr(word))
 
 
-def want_descending(text: str, lines: list[str]) -> None:
-    for before, after in pairwise(lines):
-        if before <= after:
-            raise Miss("reverse alphabetical order", f"{before!r} before {after!r}")
+def want_lower(text: str, lines: list[str]) -> None:
+    if text != text.lower():
+        word = next(word for word in text.split() if word != word.lower())
+        raise Miss("lower-case letters only", repr(word))
 
 
-def want_words(text: str, lines: list[str], count: int) -> None:
-    if len(words_in(text)) != count:
-        raise Miss(f"{count} words", f"{len(words_in(text))} words")
+def want_words(text: str, lines: list[str], least: int, most: int) -> None:
+    if not least <= len(words_in(text)) <= most:
+        raise Miss(between(least, most, "word"), counted(len(words_in(text)), "word"))
 
 
-def want_words_at_least(text: str, lines: list[str], count: int) -> None:
-    if len(words_in(text)) < count:
-        raise Miss(f"at least {count} words", f"{len(words_in(text))} words")
+def want_line_words(text: str, lines: list[str], least: int, most: int) -> None:
+    for number, line in enumerate(lines, 1):
+        if not least <= len(words_in(line)) <= most:
+            count = counted(len(words_in(line)), "word")
+            raise Miss(f"{between(least, most, 'word')} in line {number}", f"{count}: {line!r}")
 
 
 def want_without(text: str, lines: list[str], unwanted: str) -> None:
@@ -270,21 +336,49 @@ def want_without(text: str, lines: list[str], unwanted: str) -> None:
         raise Miss(f"no {unwanted!r} in any word", repr(hit))
 
 
+def want_contains(text: str, lines: list[str], word: str) -> None:
+    if not re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE):
+        raise Miss(f"the word {word!r}", f"a text without it: {text!r}")
+
+
+def want_begins(text: str, lines: list[str], beginning: str) -> None:
+    if not text.startswith(beginning):
+        raise Miss(f"{beginning!r} at the beginning", repr(text[: len(beginning) + 10]))
+
+
 def want_ends(text: str, lines: list[str], ending: str) -> None:
     if not text.endswith(ending):
-        raise Miss(f"{ending!r} at the end", repr(text[-10:]))
+        raise Miss(f"{ending!r} at the end", repr(text[-len(ending) - 10 :]))
 
 
-def want_line_words(text: str, lines: list[str], counts: list[int]) -> None:
-    for number, (line, count) in enumerate(zip(lines, counts, strict=True), 1):
-        if len(words_in(line)) != count:
-            raise Miss(f"{count} words in line {number}", f"{len(words_in(line))} words: {line!r}")
-
-
-def want_line_words_between(text: str, lines: list[str], least: int, most: int) -> None:
+def want_lines_begin(text: str, lines: list[str], beginning: str) -> None:
     for number, line in enumerate(lines, 1):
-        if not least <= len(words_in(line)) <= most:
-            raise Miss(f"{least} to {most} words in line {number}", f"{len(words_in(line))} words: {line!r}")
+        if not line.startswith(beginning):
+            raise Miss(f"{beginning!r} at the beginning of line {number}", repr(line))
+
+
+def want_lines_end(text: str, lines: list[str], ending: str) -> None:
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(ending):
+            raise Miss(f"{ending!r} at the end of line {number}", repr(line))
+
+
+def want_lines_match(text: str, lines: list[str], pattern: str, form: str) -> None:
+    for number, line in enumerate(lines, 1):
+        if not re.fullmatch(pattern.replace("NUMBER", str(number)), line):
+            raise Miss(f"line {number} as {form.replace('NUMBER', str(number))}", repr(line))
+
+
+def want_different_lines(text: str, lines: list[str]) -> None:
+    twice = next((line for index, line in enumerate(lines) if line in lines[:index]), None)
+    if twice:
+        raise Miss("different lines", f"{twice!r} more than once")
+
+
+def want_ascending_lines(text: str, lines: list[str]) -> None:
+    for before, after in pairwise(lines):
+        if before.lower() > after.lower():
+            raise Miss("alphabetical order", f"{before!r} before {after!r}")
 
 
 def want_no_punctuation(text: str, lines: list[str]) -> None:
@@ -293,82 +387,66 @@ def want_no_punctuation(text: str, lines: list[str]) -> None:
         raise Miss("no punctuation", repr(mark[0]))
 
 
-def want_all_begin(text: str, lines: list[str], letter: str) -> None:
-    other = next((word for word in words_in(text) if not word.lower().startswith(letter)), None)
-    if other:
-        raise Miss(f"words that begin with {letter!r}", repr(other))
-
-
-def want_line_matches(text: str, lines: list[str], number: int, pattern: str) -> None:
-    if not re.fullmatch(pattern, lines[number - 1]):
-        raise Miss(f"line {number} in the form asked for", repr(lines[number - 1]))
-
-
 def want_characters(text: str, lines: list[str], least: int, most: int) -> None:
     if not least <= len(text) <= most:
         raise Miss(f"{least} to {most} characters", f"{len(text)} characters")
 
 
-def want_contains(text: str, lines: list[str], word: str) -> None:
-    if word not in text.lower():
-        raise Miss(f"the word {word!r}", repr(text))
-
-
-def want_contains_one_of(text: str, lines: list[str], choices: list[str]) -> None:
-    if not any(choice in text for choice in choices):
-        raise Miss("what was to be named", repr(text))
-
-
-def want_commas(text: str, lines: list[str], count: int) -> None:
-    if text.count(",") != count:
-        raise Miss(f"{count} comma", f"{text.count(',')} commas")
+def want_count(text: str, lines: list[str], mark: str, name: str, count: int) -> None:
+    if text.count(mark) != count:
+        raise Miss(counted(count, name), counted(text.count(mark), name))
 
 
 def want_parts(text: str, lines: list[str], mark: str, count: int) -> None:
     parts = text.split(mark)
-    if len(parts) != count or len(set(parts)) != count:
-        raise Miss(f"{count} different parts, separated by {mark!r}", f"{len(set(parts))} different parts")
+    if len(parts) != count:
+        raise Miss(f"{counted(count, 'part')} with {mark!r} between them", counted(len(parts), "part"))
+    for part in parts:
+        if part != part.strip() or not part:
+            raise Miss(f"{mark!r} between the parts and no other spaces or marks", f"a part {part!r}")
+    twice = next((part for index, part in enumerate(parts) if part in parts[:index]), None)
+    if twice:
+        raise Miss("different parts", f"{twice!r} more than once")
 
 
 def want_parts_ascending(text: str, lines: list[str], mark: str) -> None:
-    parts = text.split(mark)
-    for before, after in pairwise(parts):
-        if before >= after:
+    for before, after in pairwise(text.split(mark)):
+        if before.lower() > after.lower():
             raise Miss("alphabetical order", f"{before!r} before {after!r}")
 
 
 def want_initials(text: str, lines: list[str], letters: str) -> None:
     found = "".join(line[0] for line in lines)
     if found != letters:
-        raise Miss(f"lines that begin with {', '.join(letters)}", ", ".join(found))
+        raise Miss(f"lines that begin with {', '.join(letters)}", f"lines that begin with {', '.join(found)}")
 
 
-def want_equal(text: str, lines: list[str], rule: str, right: str) -> None:
-    if text != right:
-        raise Miss(rule, repr(text))
+def between(least: int, most: int, name: str) -> str:
+    """Return the words for a count between two bounds."""
+    return counted(least, name) if least == most else f"{least} to {counted(most, name)}"
 
 
 FORMS: dict[str, Callable[..., None]] = {
     "lines": want_lines,
     "upper": want_upper,
-    "descending": want_descending,
+    "lower": want_lower,
     "words": want_words,
-    "words_at_least": want_words_at_least,
-    "without": want_without,
-    "ends": want_ends,
     "line_words": want_line_words,
-    "line_words_between": want_line_words_between,
-    "no_punctuation": want_no_punctuation,
-    "all_begin": want_all_begin,
-    "line_matches": want_line_matches,
-    "characters": want_characters,
+    "without": want_without,
     "contains": want_contains,
-    "contains_one_of": want_contains_one_of,
-    "commas": want_commas,
+    "begins": want_begins,
+    "ends": want_ends,
+    "lines_begin": want_lines_begin,
+    "lines_end": want_lines_end,
+    "lines_match": want_lines_match,
+    "different_lines": want_different_lines,
+    "ascending_lines": want_ascending_lines,
+    "no_punctuation": want_no_punctuation,
+    "characters": want_characters,
+    "count": want_count,
     "parts": want_parts,
     "parts_ascending": want_parts_ascending,
     "initials": want_initials,
-    "equals_rule": want_equal,
 }
 """The rules of a form, by name; each is called with the text, its lines, and the rule's values."""
 
@@ -377,15 +455,20 @@ FORMS: dict[str, Callable[..., None]] = {
 
 
 def check_number(answer: str, reference: dict[str, Any]) -> None:
-    """Compare a number; the words say whether it is too large, and in which unit it is wanted."""
+    """Compare the number of the last line "Answer: NUMBER"; the words say whether it is too large, and its unit."""
     unit = reference["unit"]
-    try:
-        found = float(answer.strip())
-    except ValueError:
-        raise Miss(f"a bare number ({unit})", repr(answer)) from None
+    lines = list(ANSWER_LINE.finditer(answer))
+    if not lines:
+        raise Miss("a last line 'Answer: NUMBER'", f"no such line, but at the end {answer[-60:]!r}")
+    # The exponent of a unit, as in m^2 or m2, is not a number of its own.
+    rest = re.sub(r"(?<=m)\^?[23]\b", "", lines[-1]["rest"])
+    numbers = NUMBER.findall(rest)
+    if len(numbers) != 1:
+        instead = repr(lines[-1][0].strip())
+        raise Miss(f"one number in the last line 'Answer: NUMBER' ({unit})", f"{len(numbers) or 'none'} in {instead}")
+    found = float(numbers[0].replace(",", ""))
     right = float(reference["right"])
     if abs(found - right) <= 0.001 * abs(right):
         return
-    if found < right:
-        raise Miss(f"a larger number ({unit})", answer.strip())
-    raise Miss(f"a smaller number ({unit})", answer.strip())
+    wanted = "a larger number" if found < right else "a smaller number"
+    raise Miss(f"{wanted} ({unit})", numbers[0])
