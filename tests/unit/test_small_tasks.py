@@ -157,6 +157,7 @@ def test_the_words_about_a_wrong_answer(reference: dict[str, Any], reply: str, w
     "reply",
     [
         "Answer: 1500",
+        "1. I take 3 x 500.\n2. Answer: 1500.",
         "3 x 500 = 1500\n\n**Answer:** 1,500 m^2",
         "Answer: 3\nI missed something.\nFinal answer: 1500.0 square metres.",
         "```\n3 x 500\n```\nAnswer: \\\\(1500\\\\)",

@@ -11,5 +11,5 @@ FOLDER = Path(__file__).parent
 TUNING_FILE = FOLDER / "tuning.jsonl"
 UNTOUCHED_FILE = FOLDER / "untouched.jsonl"
 
-UNTOUCHED = "f605455f3e087619a3035447f084eb3fde6719994f38c79f6fb1a2ea4e46cb27"
+UNTOUCHED = "7a466c5eb19285140ba94292ca63d57b6fc59838c3acbcf21937cd2dd52f4401"
 """The SHA-256 of `untouched.jsonl`."""

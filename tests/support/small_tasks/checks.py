@@ -24,7 +24,8 @@ STEPS = 2_000_000
 FENCED = re.compile(r"```\w*[ \t]*\n(?P<inside>.*?)(?:```|\Z)", re.DOTALL)
 """A block of code; a reply that was cut off has no end of it."""
 
-ANSWER_LINE = re.compile(r"^\W*(?:final )?answer\W{0,4}?:(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
+ANSWER_LINE = re.compile(r"^[^A-Za-z\n]*(?:final )?answer[^\w\n]{0,4}?:(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
+"""The line of a number; it may be one of a numbered list, or in bold letters."""
 
 NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|-?\d*\.?\d+")
 
