@@ -145,8 +145,8 @@ LENGTH = {"kind": "number", "unit": "metres", "right": "7.5"}
             "Answer: 7 m 50 cm",
             "one number in the last line 'Answer: NUMBER' (metres) / got: 2 in 'Answer: 7 m 50 cm'",
         ),
-        (LENGTH, "Answer: 7.5\nAnswer: 8", "a smaller number (metres) / got: 8"),
-        (LENGTH, "Answer: -7.5", "a larger number (metres) / got: -7.5"),
+        (LENGTH, "Answer: 7.5\nAnswer: 8", "a smaller number (metres) / got: 'Answer: 8'"),
+        (LENGTH, "Answer: -750 cm", "a larger number (metres) / got: 'Answer: -750 cm'"),
     ],
 )
 def test_the_words_about_a_wrong_answer(reference: dict[str, Any], reply: str, words: str) -> None:
@@ -157,10 +157,11 @@ def test_the_words_about_a_wrong_answer(reference: dict[str, Any], reply: str, w
     "reply",
     [
         "Answer: 1500",
+        "Answer: 1500 \\text{m}^{2}",
         "1. I take 3 x 500.\n2. Answer: 1500.",
         "3 x 500 = 1500\n\n**Answer:** 1,500 m^2",
         "Answer: 3\nI missed something.\nFinal answer: 1500.0 square metres.",
-        "```\n3 x 500\n```\nAnswer: \\\\(1500\\\\)",
+        "```\n3 x 500\n```\nAnswer: \\(1500\\)",
     ],
 )
 def test_a_number_is_read_from_the_last_line_for_it(reply: str) -> None:

@@ -461,15 +461,15 @@ def check_number(answer: str, reference: dict[str, Any]) -> None:
     lines = list(ANSWER_LINE.finditer(answer))
     if not lines:
         raise Miss("a last line 'Answer: NUMBER'", f"no such line, but at the end {answer[-60:]!r}")
+    line = repr(lines[-1][0].strip())
     # The exponent of a unit, as in m^2 or m2, is not a number of its own.
-    rest = re.sub(r"(?<=m)\^?[23]\b", "", lines[-1]["rest"])
+    rest = re.sub(r"(?<=m)\}?\^?\{?[23]\b", "", lines[-1]["rest"])
     numbers = NUMBER.findall(rest)
     if len(numbers) != 1:
-        instead = repr(lines[-1][0].strip())
-        raise Miss(f"one number in the last line 'Answer: NUMBER' ({unit})", f"{len(numbers) or 'none'} in {instead}")
+        raise Miss(f"one number in the last line 'Answer: NUMBER' ({unit})", f"{len(numbers) or 'none'} in {line}")
     found = float(numbers[0].replace(",", ""))
     right = float(reference["right"])
     if abs(found - right) <= 0.001 * abs(right):
         return
     wanted = "a larger number" if found < right else "a smaller number"
-    raise Miss(f"{wanted} ({unit})", numbers[0])
+    raise Miss(f"{wanted} ({unit})", line)
