@@ -40,13 +40,14 @@ def test_a_run_is_read_and_a_repeat_is_free(tmp_path, capfd):
     tasks, cache = tmp_path / "tasks.jsonl", tmp_path / "replies.db"
     tasks.write_text(TASK)
     note = "Wrong: 5 is larger than the check wants. Next time: count two pairs."
-    with ModelServer(ScriptedChatModel(replies=["5", note, "4"])) as server:
+    with ModelServer(ScriptedChatModel(replies=["Answer: 5", note, "Answer: 4"])) as server:
         for name in ("first", "again"):
             assert play(tmp_path / name, tasks, server.url, cache, "reflexion", "", 2, []) == 0
     assert "0 replies asked for, 3 found" in capfd.readouterr().out
     [failure] = read_failures(tmp_path / "first")
-    assert (failure.answer, failure.check) == ("5", "wanted: a smaller number (legs) / got: 5")
-    assert (failure.note, failure.next_answer, failure.repaired) == (note, "4", True)
+    assert failure.answer == "Answer: 5"
+    assert failure.check == "wanted: a smaller number (legs) / got: 'Answer: 5'"
+    assert (failure.note, failure.next_answer, failure.repaired) == (note, "Answer: 4", True)
     assert "How many legs" in failure.reflecting_prompt
     assert note in failure.next_prompt
     found = counts(tmp_path / "first")
