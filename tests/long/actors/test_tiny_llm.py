@@ -4,44 +4,23 @@
 are read, that no trial is lost, and that the server has little to evaluate at each step.
 """
 
-import subprocess
-import sys
-import time
-from pathlib import Path
-
 import httpx
 import pytest
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import Profile, create_reflexion, load_environment
 from langgraph_reflexion.loop.heuristic import Heuristic
-from tests.support.processes import free_port
+from tests.support.small_llm import ROOT, need_smollm2, serving
 
-ROOT = Path(__file__).parents[3]
-PYTHON = ROOT / ".venv-llm" / "bin" / "python"
 EVALUATED = 400
 """Tokens that a step after the first may cost the server: the rest of the prompt is in its cache."""
 
 
 @pytest.fixture(scope="module")
 def address():
-    """The address of the server, which ends with its standard input."""
-    if not (PYTHON.parents[1] / "smollm2").exists():
-        pytest.skip("there is no .venv-llm/smollm2: make .venv-llm/smollm2")
-    port, waiting = free_port(), [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    script = ROOT / "docs" / "experiments" / "llm_server.py"
-    command = [str(PYTHON), str(script), "smollm2", f"port={port}", "threads=1", "--", *waiting]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, **quiet) as server:
-        for _ in range(600):
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200:
-                    break
-            except httpx.TransportError:
-                assert server.poll() is None, "the server has ended"
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/v1"
-        server.communicate()
+    need_smollm2()
+    with serving("smollm2") as url:
+        yield url
 
 
 @pytest.fixture
