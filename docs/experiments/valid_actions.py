@@ -1,0 +1,32 @@
+"""Print how many of the first ten actions of each run were in a known form, and how many of these were possible.
+
+python docs/experiments/valid_actions.py runs/worlds
+"""
+
+import sys
+from pathlib import Path
+
+from langgraph_reflexion.lab.experiments import read_run
+
+FIRST = 10
+
+IMPOSSIBLE = ("Nothing happens.", "Invalid action")
+"""How ALFWorld and WebShop answer an action that is in a known form, and not possible now."""
+
+
+def main() -> None:
+    """Print a line for each run."""
+    print(f"{'run':44} {'tasks':>5} {'solved':>6} {'actions':>7} {'known form':>10} {'possible':>8}")
+    for settings in sorted(Path(sys.argv[1]).rglob("run.json")):
+        trials = [row for row in read_run(settings.parent).trials if row["trial"] == 1]
+        solved = sum(bool(row["success"]) for row in trials)
+        # A reply without any action counts as one that is not known.
+        steps = [step for row in trials for step in row["steps"][:FIRST]]
+        known = [step for step in steps if step["action"] and step["action"]["name"]]
+        possible = [step for step in known if not step["observation"].startswith(IMPOSSIBLE)]
+        shown = f"{settings.parent.name:44} {len(trials):5} {solved:6} {len(steps):7}"
+        print(f"{shown} {len(known):10} {len(possible):8}")
+
+
+if __name__ == "__main__":
+    main()
