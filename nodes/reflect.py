@@ -131,7 +131,8 @@ class Reflect:
         steps = [f"{step['thought']} {step['action']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
         seen = "\n".join([opening_of(state, self.prompts), *steps, answer_of(state), check])
-        return why_useless(text, [each["text"] for each in state["reflections"]], seen)
+        request = self.prompts.render("reflect", examples=())
+        return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
 
 
 def read_whole(message: AIMessage) -> str:

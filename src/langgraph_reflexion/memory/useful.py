@@ -10,6 +10,10 @@ STANDS_ALONE = "none is kept, and the check's words stand alone"
 """What the note on a second useless reflection on one trial says."""
 NEAR_COPY = 0.8
 """The similarity of two notes, as sequences of words, from which on one is a copy of the other."""
+PARROTED = 0.3
+"""The share of a note's runs of five words that are of the request for it, from which on it repeats the request."""
+RUN = 5
+"""Words of such a run."""
 FEWEST_WORDS = 2
 """A reply of fewer words says nothing."""
 
@@ -48,13 +52,14 @@ def is_near_copy(text: str, earlier: Sequence[str]) -> bool:
     return any(similarity(text, other) >= NEAR_COPY for other in earlier)
 
 
-def why_useless(text: str, earlier: Sequence[str], seen: str) -> str | None:
+def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "") -> str | None:
     """Return why a reflection is of no use; None if nothing is found against it.
 
     Args:
         text: The reflection as it would be kept; empty if it was cut off before the end of its first sentence.
         earlier: The reflections that are kept.
         seen: The task, the trial and the check's words.
+        request: The instruction that asked for the reflection.
     """
     if not text:
         return "it was cut off before its first sentence ended"
@@ -64,6 +69,9 @@ def why_useless(text: str, earlier: Sequence[str], seen: str) -> str | None:
         return "it says nothing"
     if any(_adds_nothing(text, other) for other in earlier):
         return "it repeats an earlier one"
+    runs = _runs(text)
+    if runs and len(runs & _runs(request)) / len(runs) >= PARROTED:
+        return "it repeats the request for it"
     if len(_FORM.findall(text)) >= 2 and not _content(text) & _content(seen):
         return "it speaks of the reflection and not of the task"
     return None
@@ -82,6 +90,11 @@ def was_rejected(notes: Sequence[str]) -> bool:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _words(text)
+    return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
 
 
 def _content(text: str) -> set[str]:

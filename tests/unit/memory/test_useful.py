@@ -36,6 +36,13 @@ def test_a_reflection_on_the_task_is_none(text):
     assert why_useless(text, [NOTE], SEEN) is None
 
 
+def test_a_reflection_that_repeats_the_request_is_found():
+    request = "Write 40 to 80 words in whole sentences: what the check did not accept, and what caused it."
+    parroted = "In whole sentences: what the check did not accept, and what caused it, is to leave two words out."
+    assert "repeats the request" in why_useless(parroted, [], SEEN, request)
+    assert why_useless(NOTE, [], SEEN, request) is None
+
+
 def test_a_note_is_a_copy_from_four_fifths_of_its_words_on():
     ten = "one two three four five six seven eight nine ten"
     assert is_near_copy(ten.replace("nine ten", "9 10"), [ten])
