@@ -1,4 +1,7 @@
-"""An agent without tools, for the small tasks: a chat model that SMALL_TASKS_URL serves."""
+"""An agent without tools, for the small tasks, with a chat model that is served.
+
+SMALL_TASKS_URL is the address of the server, SMALL_TASKS_MODEL the name of the model, and SMALL_TASKS_KEY its key.
+"""
 
 import os
 
@@ -9,7 +12,7 @@ from pydantic import SecretStr
 model = ChatOpenAI(
     model=os.environ.get("SMALL_TASKS_MODEL", "any"),
     base_url=os.environ.get("SMALL_TASKS_URL", "http://127.0.0.1:8080/v1"),
-    api_key=SecretStr("none"),
+    api_key=SecretStr(os.environ.get("SMALL_TASKS_KEY", "none")),
     temperature=0.7,
     max_completion_tokens=200,
 )
