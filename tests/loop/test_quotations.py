@@ -77,7 +77,7 @@ def acting(messages):
 
 
 def is_reflection(messages):
-    return messages[-1].text.endswith("Reflection:") or "Write the note for the next attempt" in messages[-1].text
+    return messages[-1].text.endswith("Reflection:") or "without writing the answer itself" in messages[-1].text
 
 
 def is_lesson(messages):
@@ -159,7 +159,7 @@ def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, 
     assert marks_in(prompts.render("trial", **shown)) == steps
     check = check_words(judged, "words")
     told = prompts.render(
-        "lessons", attempts=1, last_attempt=shown["steps"], reflections=[], check=check, traces=False
+        "lessons", attempts=1, last_attempt=shown["steps"], reflections=[], check=check, traces=False, task=""
     )
     assert marks_in(told) == [*steps, "(End of"]
 

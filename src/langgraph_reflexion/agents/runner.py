@@ -41,8 +41,10 @@ from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
 from langgraph_reflexion.support.sync import drive, run_blocking
-from langgraph_reflexion.support.text import one_line, plain
+from langgraph_reflexion.support.text import one_line, plain, sanitize
 
+LONGEST_TASK = 2000
+"""Characters of a task up to which it is repeated after the notes."""
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
 
@@ -290,6 +292,9 @@ def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fre
     if last_attempt and not check:
         check = check_words(state["evaluation"], rules.feedback)
     if reflections or last_attempt or check:
+        task = sanitize(state["task"]["instruction"])
+        if len(task) > LONGEST_TASK:
+            task = ""
         # A tool may have written something that only a reset takes away.
         called = any(record["actions"] for record in state["trials"])
         text = prompts.render(
@@ -299,6 +304,7 @@ def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fre
             last_attempt=last_attempt,
             check=check,
             traces=called and not fresh,
+            task=task,
         )
     return with_lessons(text, state, prompts).strip()
 

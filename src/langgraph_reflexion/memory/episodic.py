@@ -117,9 +117,10 @@ PROMPT_MARKS = (
     "what is certain about this attempt:",
     "the note that this attempt was given:",
     "a first note was of no use:",
-    "write the note for the next attempt:",
+    "why did this not meet the check, ",
+    "the check gave no reason. what was ",
     "note after attempt ",
-    "give a different answer from before",
+    "begin again, and answer in exactly ",
 )
 """How lines of our own prompts begin, in small letters: a model that goes on with the prompt writes them, too."""
 

@@ -57,6 +57,7 @@ VALUES = {
         "last_attempt": steps(),
         "check": "It has 11 words.",
         "traces": True,
+        "task": "Write a line about rain.",
     },
     "check": {"check": "It has 11 words."},
     "task_attempt_first": {"observation": "A room.", "instruction": "Reach the tower.", **LESSONS},
