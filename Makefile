@@ -80,7 +80,7 @@ demo-llm: $(VENV)/demo
 	$(RUN) langgraph-reflexion experiment docs/experiments/programs.toml --base-url $(LLM) --out runs/programs-server
 	$(RUN) python docs/experiments/print_reflections.py runs/programs-server 2
 else
-demo-llm: $(VENV)/demo .venv-llm/server $(filter .venv-llm/qwen-0.5b,.venv-llm/$(LLM))  ## Let a small language model write programs, with reflections and without
+demo-llm: $(VENV)/demo .venv-llm/server  ## Let a small language model write programs, with reflections and without
 	$(RUN) .venv-llm/bin/python docs/experiments/llm_server.py $(LLM) -- \
 		langgraph-reflexion experiment docs/experiments/programs.toml --out runs/programs-$(notdir $(LLM))
 	$(RUN) python docs/experiments/print_reflections.py runs/programs-$(notdir $(LLM)) 2
