@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 from langgraph_reflexion import Profile, create_reflexion
+from langgraph_reflexion.agents.runner import LONGEST_TASK
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.failure import LONGEST_CHECK, check_words
 from langgraph_reflexion.memory.useful import REJECTED, was_rejected
@@ -18,7 +19,7 @@ SAID = f"What the check said of the last attempt: {WORDS}"
 REFUSAL = "I am sorry, but I cannot assist with that."
 
 
-def tried(reply=REFUSAL, trials=3, evaluator=lambda task, result: (0.0, WORDS), **options):
+def tried(reply=REFUSAL, trials=3, evaluator=lambda task, result: (0.0, WORDS), task="Write a line.", **options):
     """The inputs of an agent's trials, the final state and the reflecting model."""
     given = []
 
@@ -28,7 +29,7 @@ def tried(reply=REFUSAL, trials=3, evaluator=lambda task, result: (0.0, WORDS), 
 
     model = ScriptedChatModel(replies=reply if callable(reply) else lambda messages: reply)
     graph = create_reflexion(model, actor=RunnableLambda(answer), evaluator=evaluator, max_trials=trials, **options)
-    return given, graph.compile().invoke({"task": "Write a line."}), model
+    return given, graph.compile().invoke({"task": task}), model
 
 
 def test_feedback_shows_what_the_check_said_and_asks_no_model():
@@ -37,6 +38,15 @@ def test_feedback_shows_what_the_check_said_and_asks_no_model():
     assert given[1].startswith("Write a line.\n\nOne attempt at this task was not accepted.")
     assert all(SAID in text for text in given[1:])
     assert (model.prompts, final["reflections"]) == ([], [])
+
+
+def test_a_task_follows_the_notes_once_more_unless_it_is_long():
+    given, _, _ = tried(strategy="feedback", trials=2)
+    assert given[1].endswith("\n\nHere is the task again:\nWrite a line.")
+    long = "Write a line. " * LONGEST_TASK
+    given, _, _ = tried(strategy="feedback", trials=2, task=long)
+    assert given[1].count("Write a line.") == LONGEST_TASK
+    assert given[1].endswith("in exactly the form that the task asks for.")
 
 
 def test_feedback_without_words_says_only_that_the_attempt_was_not_accepted():
