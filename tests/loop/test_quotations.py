@@ -77,7 +77,7 @@ def acting(messages):
 
 
 def is_reflection(messages):
-    return messages[-1].text.endswith("Reflection:") or "without writing the answer itself" in messages[-1].text
+    return messages[-1].text.endswith("Reflection:") or "that this one got wrong?" in messages[-1].text
 
 
 def is_lesson(messages):

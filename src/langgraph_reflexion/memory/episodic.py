@@ -117,8 +117,8 @@ PROMPT_MARKS = (
     "what is certain about this attempt:",
     "the note that this attempt was given:",
     "a first note was of no use:",
-    "why did this not meet the check, ",
-    "the check gave no reason. what was ",
+    "what must the next attempt do, or not ",
+    "the check gave no reason. what must ",
     "note after attempt ",
     "begin again, and answer in exactly ",
 )
