@@ -23,6 +23,7 @@ from pathlib import Path
 import xllamacpp
 from models import MODELS, NotLoaded, folder_of_models, load
 
+SLOTS = 2
 COMPLETION = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
 
 
@@ -49,10 +50,11 @@ def model_file(name: str) -> str:
 
 
 def serve(model: str, port: int = 8411, context: int = 8192, threads: int = -1) -> xllamacpp.Server:
-    """Start the server, with one slot of `context` tokens, on all cores or on `threads`."""
+    """Start the server on all cores or on `threads`, with a slot of `context` tokens for each kind of prompt."""
     parameters = xllamacpp.CommonParams()
     parameters.model.path = model_file(model)
-    parameters.n_ctx, parameters.n_parallel, parameters.port = context, 1, port
+    # Actor and reflection take turns: in one slot, each would evict the other's prompt from the cache.
+    parameters.n_ctx, parameters.n_parallel, parameters.port = SLOTS * context, SLOTS, port
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.endpoint_slots = parameters.endpoint_props = True
     parameters.verbosity = -1
