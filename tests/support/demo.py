@@ -43,7 +43,7 @@ class Changed(DemoChatModel):
         return super()._generate(messages, stop, run_manager, **kwargs)
 
 
-_REFLECTIONS = re.compile(r"^What you wrote down after.*?\n\n", re.DOTALL | re.MULTILINE)
+_REFLECTIONS = re.compile(r"^Your earlier trials of this task failed.*?\n\n", re.DOTALL | re.MULTILINE)
 
 
 def task_at(messages):
