@@ -21,7 +21,14 @@ from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command, StateSnapshot
 
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
-from langgraph_reflexion.agents.transcript import messages_in, result_of, state_of, steps_of
+from langgraph_reflexion.agents.transcript import (
+    as_message,
+    is_message,
+    messages_in,
+    result_of,
+    state_of,
+    steps_of,
+)
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -178,7 +185,7 @@ class AgentTrial:
         """Return whether to stop the agent here."""
         self.output = output
         # Agents may shorten their history, so collect the messages of all outputs.
-        self.messages |= messages_in(output, self.given)
+        self.messages |= messages_in(output, self.given, self.sent)
         messages = list(self.messages.values())
         if self.last or not isinstance(self.runnable, PregelProtocol):
             self.ended = "" if self.last else self.ended
@@ -259,8 +266,8 @@ class AgentTrial:
 def _as_messages(given: Any) -> list[BaseMessage]:
     """Return an agent's input as messages for the record."""
     said = given.get("messages") if isinstance(given, dict) else given
-    if isinstance(said, list) and all(isinstance(each, BaseMessage) for each in said):
-        return [*said]
+    if isinstance(said, list) and all(map(is_message, said)):
+        return [as_message(each) for each in said]
     if isinstance(given, dict) and len(given) == 1:
         given = next(iter(given.values()))
     return [HumanMessage(given if isinstance(given, str) else json.dumps(plain(given), ensure_ascii=False))]

@@ -75,15 +75,27 @@ def state_of(output: Any, own_keys: Collection[str]) -> dict[str, Any]:
     return {key: value if key in own_keys else as_plain(value) for key, value in rest.items()}
 
 
-def messages_in(output: Any, given: Sequence[BaseMessage]) -> dict[str, BaseMessage]:
+def messages_in(
+    output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMessage] = ()
+) -> dict[str, BaseMessage]:
     """Return the messages that an agent added to the given ones, by their ids, or by their places if they have none.
+
+    Args:
+        output: The agent's output.
+        given: The conversation that it was given, with ids.
+        sent: Its input as messages. One that was built by `make_input` has no ids, and is known by place and text.
 
     Raises:
         ConfigurationError: the output has `messages` that are none.
     """
     known = {message.id or f"#{place}" for place, message in enumerate(given)}
     said = {message.id or f"#{place}": message for place, message in enumerate(_talk(output) or [])}
-    return {key: message for key, message in said.items() if key not in known}
+    added = {}
+    for place, (key, message) in enumerate(said.items()):
+        was_sent = place < len(sent) and (message.type, message.text) == (sent[place].type, sent[place].text)
+        if key not in known and not was_sent:
+            added[key] = message
+    return added
 
 
 def _talk(output: Any) -> list[BaseMessage] | None:
@@ -92,19 +104,25 @@ def _talk(output: Any) -> list[BaseMessage] | None:
         return [output]
     if isinstance(output, dict) and "messages" in output:
         found = output["messages"]
-        return [_message(each) for each in (found if isinstance(found, list | tuple) else [found])]
-    if isinstance(output, list) and any(map(_is_message, output)):
-        return [_message(each) for each in output]
+        return [as_message(each) for each in (found if isinstance(found, list | tuple) else [found])]
+    if isinstance(output, list) and any(map(is_message, output)):
+        return [as_message(each) for each in output]
     return None
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
+    """Return whether a value is a message, or a dict in the form of one."""
     if isinstance(value, dict):
         return ("role" in value or "type" in value) and "content" in value
     return isinstance(value, BaseMessage)
 
 
-def _message(value: Any) -> BaseMessage:
+def as_message(value: Any) -> BaseMessage:
+    """Return a message, which may be a dict in the form of one.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
     if isinstance(value, BaseMessage):
         return value
     try:
