@@ -1,11 +1,11 @@
-"""What is certain about a failed trial stands in the request for the reflection on it."""
+"""The request for a reflection contains what is certain about the failed trial."""
 
 from tests.support import toys
 from tests.support.toys import asks_for, text_of
 
 
 def facts(act):
-    """Return the facts in the request for a reflection on a trial; `act` gives the action after so many others."""
+    """Return the facts in a request for a reflection; `act` returns the next action, given how many came before."""
 
     def reply(messages):
         if asks_for(messages) == "reflect":

@@ -122,7 +122,7 @@ PROMPT_MARKS = (
     "note after attempt ",
     "begin again, and answer in exactly ",
 )
-"""How lines of our own prompts begin, in small letters: a model that goes on with the prompt writes them, too."""
+"""How lines of our own prompts begin, in small letters: a model that continues the prompt writes them as well."""
 
 _MARKS = "|".join(map(re.escape, PROMPT_MARKS))
 _INVENTED = re.compile(

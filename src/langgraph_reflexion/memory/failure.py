@@ -45,7 +45,10 @@ def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:
         return NOT_ACCEPTED
     words = evaluation["feedback"].strip()
     if feedback == "scalar" or not words:
-        return f"{NOT_ACCEPTED} The score was {evaluation['score']:g}." if evaluation["score"] else NOT_ACCEPTED
+        score = evaluation["score"]
+        if not score:
+            return NOT_ACCEPTED
+        return f"{NOT_ACCEPTED} The score was {score:g}."
     if len(words) <= LONGEST_CHECK:
         return words
     half = LONGEST_CHECK // 2

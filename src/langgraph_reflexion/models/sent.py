@@ -164,7 +164,7 @@ def _block(block: Any) -> Any:
 
 
 def expect_no_files(messages: Sequence[BaseMessage]) -> None:
-    """Refuse a prompt of ours that holds a file, or says where one is: ours are texts.
+    """Refuse a prompt of this package that holds or names a file: such prompts consist of text alone.
 
     Steps and replies come from the state or from a cache, which somebody else may have written, and some clients open
     the path or call the address that a block of an image names.

@@ -30,7 +30,8 @@ class WrittenCall(NamedTuple):
 def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall]]:
     """Return what a reply says beside its calls, and the calls.
 
-    JSON in the middle of prose is no call, nor is any that names no known tool, or whose arguments are no object.
+    JSON in the middle of prose is not a call, nor is JSON without a known tool's name, or whose arguments are not an
+    object.
 
     Args:
         text: The text of a reply without tool calls.

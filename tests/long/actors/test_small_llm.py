@@ -1,7 +1,7 @@
 """An instruction-tuned model of half a billion parameters, Qwen2.5-Coder-0.5B, writes programs and answers.
 
 `make .venv-llm/qwen-0.5b` downloads it. It solves little: what counts is that its programs and notes are read, and
-that a next trial is told what the check said.
+that the next trial is told what the check said.
 """
 
 import httpx

@@ -1,4 +1,4 @@
-"""Useless reflections are told by their words."""
+"""Useless reflections are recognized by their words."""
 
 import pytest
 
