@@ -28,8 +28,8 @@ class WrappedAgent:
 
     The agent's schema or annotations determine the form of its input: `{"messages": [...]}`, a list of messages, a
     string, or a dict with one field. What earlier trials have taught follows the task, in the same message. Other
-    keys of the agent's state, such as `files`, start each trial with the caller's values, unless the graph has keys of the same names,
-    such as `status`.
+    keys of the agent's state, such as `files`, start each trial with the caller's values, unless the graph has
+    keys of the same names, such as `status`.
 
     Attributes:
         agent: A compiled graph, a `RemoteGraph`, any runnable, or a function.
