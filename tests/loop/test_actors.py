@@ -93,6 +93,14 @@ def test_a_call_that_is_not_allowed_is_answered_with_the_allowed_ones(reply, why
     assert all(message.text or message.tool_calls for message in model.prompts[1] if message.type == "ai")
 
 
+@pytest.mark.parametrize("reply", ["I would rather not.", calls(call("jump", height=2))], ids=["text", "unknown"])
+def test_after_a_reply_without_a_possible_call_one_is_asked_for(reply):
+    _, model = one_trial([reply, calls(call("add", amount=3))])
+    assert model.prompts[1][-1].text.endswith("\nReply with a call of one of the tools.")
+    _, model = one_trial(["I would rather not.", "Action: add 3"], "react")
+    assert "tools" not in text_of(model.prompts[1])
+
+
 def test_a_model_without_tool_calls_is_refused_before_a_run():
     with pytest.raises(ConfigurationError, match=r"FakeListChatModel does not support tool calls.*actor='react'"):
         create_reflexion(FakeListChatModel(responses=["x"]), Counter(), actor="tools")

@@ -25,6 +25,10 @@ INSTEAD = "Another action was done instead: {action}"
 """The first line of an observation where the action is not the one that was called for, such as after an edit."""
 
 
+CALL_A_TOOL = "Reply with a call of one of the tools."
+"""The last line after a reply without a possible action. The forms before it are those of actions in text."""
+
+
 @dataclass
 class ToolActor(Actor):
     """Actions as native tool calls, for models that support them. Only the first call of a reply is executed.
@@ -110,7 +114,10 @@ class ToolActor(Actor):
         action = step["action"]
         if action is None or not action["name"]:
             text = "\n".join(part for part in (step["thought"], action["text"] if action else "") if part)
-            return AIMessage(text or "..."), HumanMessage(step["observation"])
+            observation = step["observation"]
+            if action is not None:
+                observation = f"{observation}\n{CALL_A_TOOL}"
+            return AIMessage(text or "..."), HumanMessage(observation)
         call_id = call_id_of(step["number"])
         call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
         return (AIMessage(step["thought"], tool_calls=[call]), ToolMessage(step["observation"], tool_call_id=call_id))

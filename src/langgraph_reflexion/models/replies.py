@@ -67,17 +67,20 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
 
 
 def with_content(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages with a text beside every tool call; llama-cpp-python answers 500 to a call without one."""
-    # Reasoning beside the content, as of OpenAI's Responses, belongs to the message as it came.
-    return [
-        each.model_copy(update={"content": f"Calling {each.tool_calls[0]['name']}."})
-        if isinstance(each, AIMessage) and _is_bare_call(each)
-        else each
-        for each in messages
-    ]
+    """Return the messages with a text beside every tool call; llama-cpp-python answers 500 to a call without one.
+
+    The text is a space: a small model writes what it finds there instead of a call.
+    """
+    given = []
+    for message in messages:
+        if isinstance(message, AIMessage) and _is_bare_call(message):
+            message = message.model_copy(update={"content": " "})
+        given.append(message)
+    return given
 
 
 def _is_bare_call(message: AIMessage) -> bool:
+    # Reasoning beside the content, as of OpenAI's Responses, belongs to the message as it came.
     return bool(message.tool_calls) and not message.content and "reasoning" not in message.additional_kwargs
 
 
