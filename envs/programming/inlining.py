@@ -35,9 +35,11 @@ def standing_alone(
             _remember(values, node.targets[0].id, node.value)
             continue
         rounds = _rounds(node, values) if loops and isinstance(node, ast.For) else []
-        for bound in rounds:
-            yield from standing_alone(node.body, values | bound, loops=False)  # type: ignore[attr-defined]
-        if rounds:
+        if isinstance(node, ast.For) and rounds:
+            _forget(values, node.target)
+            _forget_changed(values, node.body)
+            for bound in rounds:
+                yield from standing_alone(node.body, values | bound, loops=False)
             continue
         if isinstance(node, ast.Assert | ast.Expr | ast.With):
             yield _replaced(node, values)
@@ -58,7 +60,17 @@ def _remember(values: dict[str, ast.expr], name: str, value: ast.expr) -> None:
         values[name] = replaced
 
 
-def _forget(values: dict[str, ast.expr], node: ast.stmt) -> None:
+def _forget_changed(values: dict[str, ast.expr], body: Sequence[ast.stmt]) -> None:
+    """Forget the variables that the body of a loop may change, as each round may give them another value."""
+    for node in body:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                _forget(values, target)
+        elif not isinstance(node, ast.Assert) and not _is_check(node):
+            _forget(values, node)
+
+
+def _forget(values: dict[str, ast.expr], node: ast.AST) -> None:
     """Forget the variables that a statement or its blocks may change, and the parameters of a function."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name):
@@ -106,8 +118,9 @@ class _Replacing(ast.NodeTransformer):
 
 def _replaced(node: _Node, values: Values) -> _Node:
     """Return a copy of a node with the values of variables in their place; the node itself if it has none."""
-    used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    found = {name: value for name, value in values.items() if name in used}
+    # A comprehension or a lambda in the node may give one of the names to something else.
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - _bound_in(node)
+    found = {name: value for name, value in values.items() if name in names}
     if not found:
         return node
     try:
@@ -115,3 +128,14 @@ def _replaced(node: _Node, values: Values) -> _Node:
     except RecursionError:
         return node
     return made
+
+
+def _bound_in(node: ast.AST) -> set[str]:
+    """Return the names that a node gives to something itself: in comprehensions, as parameters, or by `as`."""
+    bound = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            bound.add(each.id)
+        elif isinstance(each, ast.arg):
+            bound.add(each.arg)
+    return bound
