@@ -200,7 +200,7 @@ class ReflexionState(TypedDict, total=False):
     prompt_budget: int | None
     """The characters that fit into the current trial's prompts; None while none was too long."""
     answers: NotRequired[list[str]]
-    """A digest of the answer of each failed trial of a wrapped agent that was reflected on."""
+    """Digests of a wrapped agent's answers, one for each trial that was reflected on, in their order."""
     attempt: NotRequired[Attempt | None]
     """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]
