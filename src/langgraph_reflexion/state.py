@@ -112,7 +112,7 @@ class TrialRecord(TypedDict):
     """The verdict of its evaluation; None after a fault and on a budget."""
     score: float | None
     unverified: NotRequired[bool]
-    """True if nothing could be checked, so that verdict and score say nothing of the trial; absent otherwise."""
+    """True if nothing could be checked, so that verdict and score say nothing about the trial; absent otherwise."""
     stop_reason: StopReason
     actions: int
     """The number of actions; thoughts alone do not count."""
