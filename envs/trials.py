@@ -82,7 +82,7 @@ class TestOutcome:
     test: str
     passed: bool
     wanted: str = ""
-    """The result that the test wants, in the same notation; empty if it is more than that a call gives a value."""
+    """The result that the test wants, in the notation of `output`; empty if the test names no single result."""
     output: str = ""
     """The actual result, in the language's notation (`repr`, Debug); empty if there is none."""
     error: str = ""

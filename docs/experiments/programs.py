@@ -3,8 +3,8 @@
     langgraph-reflexion run docs/experiments/programs.py:Programs --actor plain --model openai:any --base-url ...
     langgraph-reflexion run docs/experiments/programs.py:VisibleTests --model openai:any --base-url ...
 
-The actor `plain` sends the description and one sentence, without a word on tests or hidden calls: it shows what our
-prompt costs or gains in a first trial.
+The actor `plain` sends the description and a sentence or two, without a word about tests or hidden calls: it shows
+whether our prompt helps or hurts in a first trial.
 """
 
 from pathlib import Path

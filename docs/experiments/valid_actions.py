@@ -11,7 +11,7 @@ from langgraph_reflexion.lab.experiments import read_run
 FIRST = 10
 
 IMPOSSIBLE = ("Nothing happens.", "Invalid action")
-"""How ALFWorld and WebShop answer an action that is in a known form, and not possible now."""
+"""How ALFWorld and WebShop answer an action in a known form that is not possible now."""
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
     for settings in sorted(Path(sys.argv[1]).rglob("run.json")):
         trials = [row for row in read_run(settings.parent).trials if row["trial"] == 1]
         solved = sum(bool(row["success"]) for row in trials)
-        # A reply without any action counts as one that is not known.
+        # A reply without any action counts as an action in an unknown form.
         steps = [step for row in trials for step in row["steps"][:FIRST]]
         known = [step for step in steps if step["action"] and step["action"]["name"]]
         possible = [step for step in known if not step["observation"].startswith(IMPOSSIBLE)]

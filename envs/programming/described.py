@@ -26,7 +26,7 @@ _GIVES = re.compile(
 """What stands between a call and its value."""
 _PROMPT = ">>>"
 _AFTER = (_PROMPT, '"""', "'''", "def ", "fn ", "pub ")
-"""How a line begins that is no part of a doctest's value."""
+"""How a line begins that is not part of a doctest's value."""
 _WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
 """Values as descriptions spell them, and as Python does."""
 
@@ -34,8 +34,8 @@ _WORDS = {"true": "True", "false": "False", "null": "None", "none": "None"}
 def examples_in(problem: Problem) -> list[str]:
     """Return the examples in a problem's prompt as tests, in order, without duplicates.
 
-    Read are doctests (`>>> f(1)`, with the value in the next line), calls with their value after `==`, `=>`, `->` or
-    "returns", and asserts. Two examples of one call that differ are both left out.
+    These are doctests (`>>> f(1)`, with the value in the next line), calls with their value after `==`, `=>`, `->` or
+    "returns", and asserts. If two examples give a call different values, both are left out.
 
     Args:
         problem: A problem in Python or Rust.
@@ -98,7 +98,7 @@ def _calls(problem: Problem, text: str) -> Iterator[str]:
 
 
 def _end_of_call(problem: Problem, text: str, opened: int) -> int | None:
-    """Return where the call ends that a text begins with; None if that is no call with literals, as in `f(word)`."""
+    """Return where the call at the beginning of a text ends; None if it has no literal arguments, as in `f(word)`."""
     if problem.language == "rust":
         return closing(text, opened)
     end = closing_bracket(text, opened)

@@ -87,7 +87,7 @@ def _is_check(node: ast.stmt) -> bool:
 
 
 def _rounds(loop: ast.For, values: Values) -> list[dict[str, ast.expr]]:
-    """Return the variables of a loop for each of its rounds; nothing if it is no short loop over a literal."""
+    """Return the variables of a loop for each of its rounds; nothing if it is not a short loop over a literal."""
     over = _replaced(loop.iter, values)
     if len(loop.body) > LONGEST_LOOP or not isinstance(over, ast.List | ast.Tuple) or len(over.elts) > MOST_ROUNDS:
         return []

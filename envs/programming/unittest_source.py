@@ -41,7 +41,7 @@ _PLACES = 7
 
 
 def converted(node: ast.stmt) -> Iterator[ast.expr]:
-    """Yield what a statement asserts, as expressions that are true if it holds; nothing if it is no known check.
+    """Yield what a statement asserts, as expressions that are true if it holds; nothing if it is not a known check.
 
     Args:
         node: A statement: a call of a `unittest` method, or a `with` block of `assertRaises` or `pytest.raises`.
@@ -62,7 +62,7 @@ def converted(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _of_call(name: str, call: ast.Call) -> ast.expr | None:
-    """Return what a call of a `unittest` method asserts; None if it is no known one."""
+    """Return what a call of a `unittest` method asserts; None if it is not a known one."""
     if name in _COMPARED and len(call.args) >= 2:
         return _comparison(call.args[0], _COMPARED[name](), call.args[1])
     match name, call.args:

@@ -24,9 +24,8 @@ NOT_DONE = "Not done: of several calls in one reply only the first is done."
 INSTEAD = "Another action was done instead: {action}"
 """The first line of an observation where the action is not the one that was called for, such as after an edit."""
 
-
 CALL_A_TOOL = "Reply with a call of one of the tools."
-"""The last line after a reply without a possible action. The forms before it are those of actions in text."""
+"""The last line of the observation after a reply without a possible action, which lists the forms as text."""
 
 
 @dataclass
@@ -59,7 +58,7 @@ class ToolActor(Actor):
         return {"tools": self.tools}
 
     def decide(self, reply: AIMessage) -> Decision:
-        """Parse the first tool call, one that is written as text, or the text if there is none."""
+        """Parse the first tool call, else one that is written as text, else the text as an action."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
             return self._called(thought, reply.tool_calls[0]["name"], reply.tool_calls[0]["args"])
@@ -74,6 +73,7 @@ class ToolActor(Actor):
         return read_reply(reply.text, self.environment.parse)
 
     def _called(self, thought: str, called: str, args: dict[str, Any]) -> Decision:
+        """Return the decision of a call."""
         spec = self.environment.actions().get(called)
         text = call_text(called, args)[:LONGEST]
         if spec is None:

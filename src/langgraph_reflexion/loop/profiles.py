@@ -53,7 +53,7 @@ class Profile:
             code. Then the model is not asked for tests again, and the examples in the description are not used (no).
         temperatures: The temperatures at which the actor is asked again, one after the other, while its reply has
             fewer than five characters (none).
-        shows_check: Whether a retry with reflections also sees what the check said of the last trial, verbatim, as
+        shows_check: Whether a retry with reflections also sees what the check said about the last trial, verbatim, as
             far as `feedback` allows (no; agents of your own: yes).
         rejects_reflections: Whether a useless reflection (a refusal, a copy of an earlier one, ...) is asked for once
             more, and left out if the second is useless as well (no; agents of your own: yes).

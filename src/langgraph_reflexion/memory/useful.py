@@ -9,9 +9,9 @@ REJECTED = "reflection rejected"
 STANDS_ALONE = "none is kept, and the check's words stand alone"
 """What the note on a second useless reflection on one trial says."""
 NEAR_COPY = 0.8
-"""The similarity of two notes, as sequences of words, from which on one is a copy of the other."""
+"""The similarity of two notes, as sequences of words, from which on they count as copies."""
 PARROTED = 0.3
-"""The share of a note's runs of five words that are of the request for it, from which on it repeats the request."""
+"""The share of a note's runs of five words that stand in the request for it, from which on it repeats the request."""
 RUN = 5
 """Words of such a run."""
 FEWEST_WORDS = 2
