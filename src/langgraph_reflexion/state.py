@@ -26,7 +26,7 @@ planning` by the heuristic h (or for a reason of your own heuristic), by a `budg
 class Strategy(StrEnum):
     """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2).
 
-    `FEEDBACK` is not of the paper: what the check said of the last trial, and no reflection on it.
+    `FEEDBACK` is not from the paper: it shows what the check said about the last trial, and no reflection.
     """
 
     RETRY = "retry"

@@ -47,5 +47,7 @@ def serving(model: str) -> Iterator[str]:
             except httpx.TransportError:
                 assert server.poll() is None, "the server has ended"
             time.sleep(0.1)
+        else:
+            raise TimeoutError(f"the server of {model} did not answer within a minute")
         yield f"http://127.0.0.1:{port}/v1"
         server.communicate()
