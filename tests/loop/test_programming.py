@@ -265,6 +265,36 @@ def test_without_any_test_a_program_is_unverified_and_the_task_goes_on(problems)
     assert "unverified" not in trial, "what is no program is known to be wrong"
 
 
+@pytest.mark.parametrize("actor", ["code", "react"])
+@pytest.mark.parametrize("feedback", ["binary", "scalar", "words"])
+def test_without_an_evaluator_no_prompt_calls_a_program_failed(actor, feedback, problems):
+    def reply(prompt):
+        if asks_for(prompt) != "act":
+            return NOTE
+        return block(WRONG) if actor == "code" else f"Thought: I try it.\nAction: submit\n{WRONG}"
+
+    how = {"evaluator": "none", "feedback": feedback, "actor": actor, "strategy": "last_attempt_and_reflexion"}
+    final, model = toys.play(reply, problems, max_trials=2, **how)
+    assert [(trial["verdict"], trial["unverified"]) for trial in final["trials"]] == [(False, True)] * 2
+    first, reflecting, second = (prompt[-1].text for prompt in model.prompts)
+    assert "Tests were left out" not in first
+    for shown in (reflecting, second):
+        assert "What the check found:\n| Tests were left out: it is unknown whether this is right." in shown
+        assert "FAILED" not in shown
+        assert "score" not in shown
+
+
+def test_a_trial_that_nothing_has_judged_is_not_called_failed_in_any_world():
+    def reply(prompt):
+        return "Thought: I look.\nAction: look" if asks_for(prompt) == "act" else "I saw nothing."
+
+    _, model = toys.play(reply, load_environment("alfworld"), evaluator="none", feedback="binary", max_trials=2)
+    reflecting = next(prompt[-1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert in_order(reflecting, "The trial that has just ended:", "Status: UNKNOWN", "| Tests were left out")
+    assert "FAILED" not in reflecting
+    assert "failed" not in reflecting.partition("The trial that has just ended:")[2]
+
+
 def test_upstream_accepts_a_program_without_tests(problems):
     final, model = play(problems, block(WRONG), block(RIGHT), tests=NONE, profile="upstream")
     assert len(asked_for_tests(model)) == 1

@@ -86,12 +86,19 @@ class EpisodicMemory:
 
 
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
-    """Return the evaluation of a failed trial as a prompt shows it; there is none before the first one."""
+    """Return the evaluation of a failed trial as a prompt shows it; there is none before the first one.
+
+    Of a trial that nothing has judged it says just that, whatever `feedback` is: that hides a judgement.
+    """
     line = "Status: FAILED"
-    if evaluation is None or feedback == "binary":
+    if evaluation is None:
+        return line
+    words = evaluation["feedback"]
+    if evaluation.get("unverified"):
+        return "\n".join(filter(None, ["Status: UNKNOWN", quoted(words)]))
+    if feedback == "binary":
         return line
     line += f", score {evaluation['score']:g}"
-    words = evaluation["feedback"]
     if feedback != "words" or not words:
         return line
     return f"{line}\n{quoted(words)}"
