@@ -118,6 +118,7 @@ def create_reflexion(
         max_trials=max_trials,
         memory_size=UNLIMITED if memory.keep == "full" else memory.size,
     )
+    environment = rules.applied_to(environment)
     if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.actors]) in environment.actors:
         environment = environment.for_actor(rules.actor)
     prompts = load_prompts(environment.prompts_from).under(prompts)

@@ -107,6 +107,8 @@ async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, 
         environment = await to_thread(settings.make_environment)
         stack.push_async_callback(_close, environment)
         settings = settings.resolved(environment)
+        # Reviews play the actions of a trial again, so they have to be as strict as the trial was.
+        environment = settings.rules(environment).applied_to(environment)
         connections = await stack.enter_async_context(_connections(settings))
         setup = set_up(settings, environment, connections)
         stack.push_async_callback(setup.graph.pool.aclose)
