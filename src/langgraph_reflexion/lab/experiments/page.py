@@ -109,6 +109,8 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
         numbers += [(first, "in the first trial")] if len(report.solved) > 1 else []
     for name, meaning in (("tokens_per_solved", "tokens per solved task"), ("cost", "cost"), ("faults", "faults")):
         numbers += [(f"{costs[name]:,.{2 * (name == 'cost')}f}", meaning)] if costs[name] else []
+    if report.stopped:
+        numbers.append((str(report.stopped), "not tried again after a trial that solved nothing new"))
     return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
 
 

@@ -194,6 +194,12 @@ class Run:
         return cast(dict[str, str], self.info.get("goals", {}))
 
     @property
+    def stopped_after(self) -> int | None:
+        """The trial after which the run ended as it had solved nothing new (`until_no_improvement`); else None."""
+        trial = self.info.get("stopped_after")
+        return trial if isinstance(trial, int) else None
+
+    @property
     def gradable(self) -> dict[str, list[TrialRow]]:
         """Its tasks without those that cannot be graded, which no rate counts."""
         return {
