@@ -17,7 +17,7 @@ from langgraph_reflexion.support.objects import load_object, names_object
 
 __all__ = ["Evaluator", "EvaluatorName", "make_evaluator"]
 
-EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "none"]
+EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "self-tests+given", "none"]
 """The evaluators by name. `self-consistency:N` takes N samples, 5 unless given."""
 
 OF_AGENTS = ("exact", "llm", "none")
@@ -112,10 +112,16 @@ def make_evaluator(
             return LLMEvaluator(client, prompts, seed)
         case "self-consistency" if actor:
             return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
-        case "self-tests" if isinstance(environment, ProgramEnvironment):
+        case "self-tests" | "self-tests+given" if isinstance(environment, ProgramEnvironment):
             return SelfTestsEvaluator(
-                client, environment, prompts, seed, rules.self_tests, accepts_untested=rules.accepts_untested
+                client,
+                environment,
+                prompts,
+                seed,
+                rules.self_tests,
+                accepts_untested=rules.accepts_untested,
+                beside_given=name == "self-tests+given",
             )
-        case "self-tests":
-            raise ConfigurationError(f"evaluator='self-tests' is for programs, and {environment.name} has none")
+        case "self-tests" | "self-tests+given":
+            raise ConfigurationError(f"evaluator={name!r} is for programs, and {environment.name} has none")
     return NoEvaluator()
