@@ -92,8 +92,8 @@ class ReflexionSettings(BaseModel):
     )
     strategy: StrategyName | None = rule("What a retry sees.", node="reset")
     evaluator: str | None = rule(
-        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests[+given], none, "
-        "FILE.py:FUNCTION, 'command: LINE', or for agents exact or openevals:correctness.",
+        "Scores each trial: environment (an oracle), llm, meaning, self-consistency[:N], self-tests[+given], "
+        "none, FILE.py:FUNCTION, 'command: LINE', or for agents exact or openevals:correctness.",
         node="evaluate",
         metavar="NAME",
     )
