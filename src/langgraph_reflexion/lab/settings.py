@@ -113,7 +113,7 @@ class ReflexionSettings(BaseModel):
         resume="raise",
     )
 
-    @field_validator("cache", "lessons", mode="before", check_fields=False)
+    @field_validator("cache", "lessons", "first_trial_of", mode="before", check_fields=False)
     @classmethod
     def _path(cls, value: Any) -> Any:
         return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -247,6 +247,12 @@ class RunSettings(ReflexionSettings):
     )
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
     until_no_improvement: bool | None = rule("Run each trial over all tasks, until one solves nothing new.")
+    first_trial_of: str | None = option(
+        None,
+        "Begin with the first trials of this run, so that both share them.",
+        metavar="RUN",
+        min_length=1,
+    )
     concurrency: int = option(8, "Tasks to run concurrently, over all workers.", resume="free", ge=1)
     workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
     ray_address: str | None = option(

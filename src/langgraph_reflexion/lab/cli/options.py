@@ -25,7 +25,7 @@ GROUPS = {
     ),
     "Reflexion": ("profile", "actor", "strategy", "evaluator", "feedback"),
     "Memory": ("memory", "memory_size", "memory_map", "lessons", "user", "recall", "frozen"),
-    "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "budgets"),
+    "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "first_trial_of", "budgets"),
     "Scale": ("concurrency", "workers", "ray_address", "checkpoints", "database"),
 }
 """The options of a command by group, in the order of its help; others are in the last group, `Output`."""

@@ -13,6 +13,7 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.lab.experiments.first_trial import share_first_trials
 from langgraph_reflexion.lab.experiments.locks import open_task_lock
 from langgraph_reflexion.lab.experiments.record import CHECKPOINTS
 from langgraph_reflexion.lab.experiments.task_run import TaskRun
@@ -93,6 +94,8 @@ def set_up(
         lessons=settings.lessons_of([task["id"] for task in tasks]),
         connections=connections,
     )
+    if settings.first_trial_of is not None:
+        share_first_trials(graph, settings, [task["id"] for task in tasks])
     secrets = [secret for client in graph.clients for secret in secrets_of(client.model, settings.base_url)]
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
