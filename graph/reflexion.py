@@ -21,8 +21,10 @@ from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
+from langgraph_reflexion.memory.reflector import ReflectionFunction, Reflector
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.models.worlds import expect_world
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.approval import Approval
@@ -49,7 +51,7 @@ def create_reflexion(
     actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
-    reflection_model: BaseChatModel | str | None = None,
+    reflection_model: BaseChatModel | str | ReflectionFunction | None = None,
     memory: Memory | int | None = None,
     strategy: Strategy | StrategyName | None = None,
     feedback: Feedback | None = None,
@@ -79,7 +81,9 @@ def create_reflexion(
             function of `(task, trajectory)`, for an agent of any of `task`, `result`, `messages`, `state` and
             `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. An agent needs one.
         heuristic: Says after every action why the trial should stop, or None (h).
-        reflection_model: Writes the reflections (M_sr) and judges; `model` unless given.
+        reflection_model: Writes the reflections (M_sr) and judges; `model` unless given. A function of any of `task`,
+            `trajectory`, `feedback`, `memory`, `result` and `score`, or an object with such a method
+            `generate_reflection`, only reflects, and returns a text.
         memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
         strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion` or
             `last_attempt_and_reflexion`.
@@ -105,6 +109,11 @@ def create_reflexion(
     agent = WrappedAgent.of(actor, environment, evaluator, approval)
     if agent:
         environment, model = agent.environment, model or agent.model
+    reflector = Reflector.of(reflection_model)
+    if reflector:
+        reflection_model = None
+        if agent and model is None and callable(evaluator):
+            model = UnaskedChatModel()
     if model is None:
         raise ConfigurationError("create_reflexion needs model=...: " + (NO_MODEL if agent else "it is the actor"))
     environment = cast(Environment, environment)
@@ -126,15 +135,16 @@ def create_reflexion(
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
 
-    client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
+    named = cast(BaseChatModel | str | None, reflection_model)
+    client, second = Client.pair(model, named, options, priced=budgets.limits_cost)
     if not agent:
         expect_world(client.model, environment.name)
-        expect_world(reflector.model, environment.name)
-    elif chosen.reflects:
-        expect_world(reflector.model, "agents of your own")
-    kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
+        expect_world(second.model, environment.name)
+    elif chosen.reflects and not reflector:
+        expect_world(second.model, "agents of your own")
+    kept = make_memory(memory, environment, second, prompts, rules, budgets, options, approval.reflections)
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
-    judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
+    judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, seed)
     stops, pool = heuristic or rules.heuristic, EpisodePool(environment, options.retries)
     reset = Reset(pool, judge, chosen, budgets, approval, kept)
     evaluate = Evaluate(judge, pool, budgets, rules, kept)
@@ -143,7 +153,7 @@ def create_reflexion(
         "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
         "evaluate": evaluate,
-        "reflect": Reflect(reflector, environment, prompts, kept, rules, seed),
+        "reflect": Reflect(second, environment, prompts, kept, rules, seed, reflector),
     }
     if acting:
         loop["act"] = Act(acting, seed, getattr(stops, "count_thoughts", False))
@@ -152,7 +162,7 @@ def create_reflexion(
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
     graph = ReflexionGraph(**schemas)
-    graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
+    graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, second)
     graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, rules)
 

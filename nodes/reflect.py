@@ -12,6 +12,7 @@ from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, f
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import read_reflection, status_line
 from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, digest_of, failure, has_reason
+from langgraph_reflexion.memory.reflector import Reflector
 from langgraph_reflexion.memory.useful import REJECTED, STANDS_ALONE, whole_sentences, why_useless
 from langgraph_reflexion.models.calls import CallId, as_data, note
 from langgraph_reflexion.models.client import Client
@@ -39,6 +40,8 @@ class Reflect:
     memory: AgentMemory
     rules: Rules
     seed: int
+    reflector: Reflector | None = None
+    """Code that reflects in place of the model."""
 
     def prompt(self, state: ReflexionState, again: str = "") -> Prompt:
         """Return the prompt on the trial that failed.
@@ -104,6 +107,8 @@ class Reflect:
         Raises:
             ModelFault: the model gave no reply.
         """
+        if self.reflector:
+            return await self.reflector.write(state, self.rules)
         prompt = self.prompt(state)
         reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
         if not self.rules.rejects_reflections or isinstance(self.client.model, KnowsSomeWorlds):
