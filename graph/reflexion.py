@@ -1,6 +1,7 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -21,6 +22,7 @@ from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
+from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.worlds import expect_world
@@ -50,7 +52,7 @@ def create_reflexion(
     evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
     reflection_model: BaseChatModel | str | None = None,
-    memory: Memory | int | None = None,
+    memory: Memory | Lessons | int | None = None,
     strategy: Strategy | StrategyName | None = None,
     feedback: Feedback | None = None,
     max_trials: int | None = None,
@@ -80,7 +82,8 @@ def create_reflexion(
             `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. An agent needs one.
         heuristic: Says after every action why the trial should stop, or None (h).
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given.
-        memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
+        memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω), and
+            `Lessons()` stands for `Memory(lessons=Lessons())`.
         strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion` or
             `last_attempt_and_reflexion`.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
@@ -150,6 +153,9 @@ def create_reflexion(
     elif agent:
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
+    if memory.lessons and memory.lessons.learn:
+        # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
+        rules = replace(rules, reflects_at_end=True)
     graph = ReflexionGraph(**schemas)
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
     graph.pauses = bool(approval.actions or approval.reflections)
