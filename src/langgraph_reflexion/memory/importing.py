@@ -72,6 +72,8 @@ def _exported(snapshot: LessonSnapshot) -> list[Record]:
 
 def _imported(record: Record) -> Record:
     """Return the record as the store keeps it: a summary stays apart from the store's own."""
+    if isinstance(record, LessonSource):
+        return record.model_copy(update={"lesson_id": ""})  # a file may say anything
     if isinstance(record, LessonSummary):
         return record.model_copy(update={"foreign": True})
     return record

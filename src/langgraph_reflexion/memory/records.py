@@ -113,6 +113,8 @@ class LessonSource(Record):
     """Distinguishes repeated runs of a task."""
     thread: str = ""
     date: str = ""
+    lesson_id: str = ""
+    """The id of its text, which `stored` adds: it takes longer to compute than to read."""
 
     @property
     def key(self) -> str:
@@ -122,7 +124,10 @@ class LessonSource(Record):
     @property
     def lesson(self) -> str:
         """The lesson's id."""
-        return lesson_id(self.text)
+        return self.lesson_id or lesson_id(self.text)
+
+    def stored(self) -> dict[str, Any]:
+        return super().stored() | {"lesson_id": self.lesson}
 
 
 class LessonUse(Record):
@@ -224,6 +229,9 @@ class LessonTally(Tally):
             self._know(other.outcomes, other.tasks)
 
     def _know(self, outcomes: list[str], tasks: list[str]) -> None:
+        if not self.tasks:
+            self.outcomes, self.tasks = list(outcomes), list(tasks)
+            return
         self.outcomes = sorted({*self.outcomes, *outcomes})
         self.tasks = list(dict.fromkeys([*self.tasks, *tasks]))[-KNOWN_TASKS:]
 

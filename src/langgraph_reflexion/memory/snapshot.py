@@ -237,6 +237,8 @@ def effect(tally: Tally, all_trials: Tally) -> tuple[float | None, bool]:
     so that a lesson is not retired for being recalled where tasks are hard. It is retired where the test of Cochran,
     Mantel and Haenszel gives so few successes a probability below `ALPHA`.
     """
+    if sum(tally.first.values()) < MIN_TRIALS:
+        return None, False
     mine, played = Counter(tally.first), Counter(all_trials.first)
     mine_won, won = _won(tally), _won(all_trials)
     kinds = [kind for kind, count in mine.items() if count and played[kind] > count]
