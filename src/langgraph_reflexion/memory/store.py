@@ -289,11 +289,19 @@ async def environments(store: BaseStore) -> list[str]:
     return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
 
 
-async def seen_tasks(store: BaseStore, environment: str, user: str | None, tasks: Iterable[str]) -> list[str]:
-    """Return the tasks that have taught a lesson already."""
-    snapshot = await LessonStore(store, environment, user).snapshot()
-    taught = {task for lesson in snapshot.lessons.values() for task in lesson.tasks}
-    return [task for task in tasks if task in taught]
+async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str | None]) -> list[str]:
+    """Return the tasks that have taught their user a lesson already.
+
+    Args:
+        store: The store of the lessons.
+        environment: The environment of the tasks.
+        users: The user of each task, by its id; None for everyone.
+    """
+    taught: set[tuple[str | None, str]] = set()
+    for user in dict.fromkeys(users.values()):
+        snapshot = await LessonStore(store, environment, user).snapshot()
+        taught |= {(user, task) for lesson in snapshot.lessons.values() for task in lesson.tasks}
+    return [task for task, user in users.items() if (user, task) in taught]
 
 
 async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
