@@ -65,7 +65,7 @@ async def add_records(store: LessonStore, records: Sequence[Record]) -> int:
 def _exported(snapshot: LessonSnapshot) -> list[Record]:
     """Return the records of a file: the first source of each lesson, and all numbers added up."""
     sources: list[Record] = [lesson.sources[0] for lesson in snapshot.live]
-    own = snapshot.summary(now()).model_copy(update={"counted": [source.key for source in sources]})
+    own = snapshot.summary(now()).model_copy(update={"counted": [source.key for source in sources], "removed": []})
     summaries = [own, *(each for each in snapshot.records["summaries"].values() if each is not snapshot.own)]
     return [*sources, *snapshot.records["edits"].values(), *summaries, *snapshot.records["archived"].values()]
 

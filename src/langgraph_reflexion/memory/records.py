@@ -23,6 +23,9 @@ SHOWN_CHARACTERS = 800
 KNOWN_TASKS = 1000
 """Ids of tasks that are kept for a lesson: the latest that taught it."""
 
+KNOWN_KEYS = 1000
+"""Keys of removed records that a summary keeps."""
+
 KNOWN_KINDS = 100
 """Kinds of task that are counted apart; further ones are counted together, as the kind of no name."""
 
@@ -257,6 +260,8 @@ class LessonSummary(Record):
     lessons: dict[str, LessonTally]
     counted: list[str] = Field(default_factory=list)
     """The keys of the sources and uses in the store that it has counted."""
+    removed: list[str] = Field(default_factory=list)
+    """The keys of the latest records that were removed, `KNOWN_KEYS` at most: a node that is run again writes again."""
 
     @property
     def key(self) -> str:

@@ -114,7 +114,7 @@ class LessonSnapshot:
         self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=lambda use: (use.date, use.run, use.trial))
         self.trials = Tally()
         self._tallies: defaultdict[str, LessonTally] = defaultdict(LessonTally)
-        self.counted = {key for summary in latest for key in summary.counted}
+        self.counted = {key for summary in latest for key in (*summary.counted, *summary.removed)}
         self._add_up(latest)
         self.lessons = self._assembled(by_kind)
         for lesson in self.lessons.values():

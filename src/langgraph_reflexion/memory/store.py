@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
 from langgraph_reflexion.memory.records import (
+    KNOWN_KEYS,
     RECORDS,
     ArchivedLesson,
     LessonEdit,
@@ -152,7 +153,15 @@ class LessonStore:
             counted.add(found.source.key)
             tallies.setdefault(found.lesson, LessonTally()).add(found.tally)
             removed.append(self._remove(ARCHIVED, found.key))
-        summary = summary.model_copy(update={"lessons": tallies, "counted": sorted(counted)})
+        gone = [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
+        before = snapshot.own.removed if snapshot.own else []
+        summary = summary.model_copy(
+            update={
+                "lessons": tallies,
+                "counted": sorted(counted),
+                "removed": list(dict.fromkeys([*before, *gone]))[-KNOWN_KEYS:],
+            }
+        )
         await _run(self.store, [*puts, self._put(summary), *removed])
 
     def _outdated(self, snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[PutOp]:
