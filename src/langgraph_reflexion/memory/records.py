@@ -261,7 +261,7 @@ class LessonSummary(Record):
     counted: list[str] = Field(default_factory=list)
     """The keys of the sources and uses in the store that it has counted."""
     removed: list[str] = Field(default_factory=list)
-    """The keys of the latest `KNOWN_KEYS` records that were removed: a node that is run again writes its own again."""
+    """The keys of the latest `KNOWN_KEYS` records that were removed: a node that is run again writes its own anew."""
 
     @property
     def key(self) -> str:
