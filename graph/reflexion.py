@@ -1,6 +1,7 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -21,6 +22,7 @@ from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
+from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.reflector import ReflectionFunction, Reflector
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -52,7 +54,7 @@ def create_reflexion(
     evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
     reflection_model: BaseChatModel | str | ReflectionFunction | None = None,
-    memory: Memory | int | None = None,
+    memory: Memory | Lessons | int | None = None,
     strategy: Strategy | StrategyName | None = None,
     feedback: Feedback | None = None,
     max_trials: int | None = None,
@@ -84,7 +86,8 @@ def create_reflexion(
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given. A function of any of `task`,
             `trajectory`, `feedback`, `memory`, `result` and `score`, or an object with such a method
             `generate_reflection`, only reflects, and returns a text.
-        memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
+        memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω), and
+            `Lessons()` stands for `Memory(lessons=Lessons())`.
         strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion` or
             `last_attempt_and_reflexion`.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
@@ -161,6 +164,9 @@ def create_reflexion(
     elif agent:
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
+    if memory.lessons and memory.lessons.learn:
+        # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
+        rules = replace(rules, reflects_at_end=True)
     graph = ReflexionGraph(**schemas)
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, second)
     graph.pauses = bool(approval.actions or approval.reflections)

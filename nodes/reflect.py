@@ -81,6 +81,8 @@ class Reflect:
         return Prompt(render, state["trajectory"])
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        if not self.is_due(state):
+            return {}
         call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
         update: Update = {}
         try:
@@ -100,6 +102,12 @@ class Reflect:
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
         return update | {"trials": [{**state["trials"][-1], **for_record(paid)}], **paid}
+
+    def is_due(self, state: ReflexionState) -> bool:
+        """Return whether the failed trial is reflected on: the last one of a task only for a reason."""
+        if state["status"] != "failed" or self.rules.reflects_at_end:
+            return True
+        return self.memory.lessons.learns_from_last(state)
 
     async def _written(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> str | None:
         """Return the reflection that a model writes; None if it is useless, also when asked for once more.

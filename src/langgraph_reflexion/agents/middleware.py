@@ -37,6 +37,7 @@ from langgraph_reflexion.loop.events import emit
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
+from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.usage import UsageCallback
@@ -108,7 +109,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         evaluator: Evaluator | Callable[..., Any] | Literal["llm"],
         reset: ResetFunction | World | None = None,
         heuristic: HeuristicFunction | None = None,
-        memory: Memory | int | None = None,
+        memory: Memory | Lessons | int | None = None,
         strategy: Strategy | StrategyName | None = None,
         feedback: Feedback | None = None,
         max_trials: int | None = None,
@@ -217,7 +218,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if is_best:
             best, response = cast(list[AnyMessage], done), state.get("structured_response")
             own = {**own, "best": best, "best_response": response}
-        if trials["status"] == "running" and self._strategy.reflects:
+        fails = trials["status"] == "running" or (trials["status"] == "failed" and self._reflect.is_due(trials))
+        if fails and self._strategy.reflects:
             trials = await _apply_node("reflect", self._reflect, trials, config)
         trials["attempt"] = None
         own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}

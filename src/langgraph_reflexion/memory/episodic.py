@@ -46,9 +46,13 @@ class Memory:
             raise ConfigurationError(f"Memory.size={self.size} has no effect beside keep='full', which keeps all")
 
     @classmethod
-    def of(cls, given: "Memory | int | None") -> "Memory":
-        """Return the given memory, or one of the given number of reflections."""
-        return given if isinstance(given, Memory) else cls(size=given)
+    def of(cls, given: "Memory | Lessons | int | None") -> "Memory":
+        """Return the given memory, one with the given lessons, or one of the given number of reflections."""
+        if isinstance(given, Memory):
+            return given
+        if isinstance(given, Lessons):
+            return cls(lessons=given)
+        return cls(size=given)
 
 
 @dataclass(frozen=True)

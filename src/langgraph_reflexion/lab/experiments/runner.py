@@ -25,7 +25,7 @@ from langgraph_reflexion.lab.experiments.record import (
 )
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer, Scheduler
-from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup
+from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup, user_of
 from langgraph_reflexion.lab.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
@@ -171,7 +171,8 @@ async def run_setup(
         async with AsyncExitStack() as stack:
             opened = await stack.enter_async_context(open_run(settings, setup, folder, info["run_id"]))
             if opened.store and added:
-                seen = await seen_tasks(opened.store, setup.environment.name, settings.user, added)
+                users = {each["id"]: user_of(setup.environment, each) or settings.user for each in setup.tasks}
+                seen = await seen_tasks(opened.store, setup.environment.name, {task: users[task] for task in added})
                 record.update_info(seen=[*info.get("seen", []), *seen])
             workers = open_workers(settings, setup, folder, info["run_id"], token, observer.on_action)
             scheduler = Scheduler(

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
+from langgraph_reflexion.agents.own import AgentTasks
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -136,7 +137,17 @@ async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: st
             lock=await stack.enter_async_context(open_task_lock(settings.database)),
         )
         tasks = {task["id"]: task for task in setup.tasks}
-        yield OpenRun(store, lambda task, **more: make(tasks[task], f"{run_id}:{task}", **more))
+
+        def task_run(name: str, **more: Any) -> TaskRun:
+            task = tasks[name]
+            return make(task, f"{run_id}:{name}", user=user_of(setup.environment, task), **more)
+
+        yield OpenRun(store, task_run)
+
+
+def user_of(environment: Environment, task: Task) -> str | None:
+    """Return the user whose lessons a task uses, if its file names users."""
+    return environment.user_of(task) if isinstance(environment, AgentTasks) else None
 
 
 async def _close(environment: Environment) -> None:
