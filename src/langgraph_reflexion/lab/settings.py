@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import Resume, extra, option, rule
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
-from langgraph_reflexion.support.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
-from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.support.choices import ATTEMPTS, ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.support.secrets import public_database, public_url
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
@@ -77,7 +76,7 @@ class ReflexionSettings(BaseModel):
         ge=0.01,
         allow_inf_nan=False,
     )
-    retries: int = option(Retries.attempts, "Attempts before a call or action is a fault.", resume="free", ge=1)
+    retries: int = option(ATTEMPTS, "Attempts before a call or action is a fault.", resume="free", ge=1)
     cache: str | None = option(
         None, "SQLite file that caches model replies, so that a rerun is free.", resume="free", metavar="FILE"
     )
@@ -188,6 +187,7 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.memory.episodic import Memory
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price
+        from langgraph_reflexion.support.retries import Retries
 
         heuristic = self.rules(environment or AgentEnvironment()).heuristic
         if isinstance(environment, AgentTasks):

@@ -19,6 +19,8 @@ DEMO = "demo"
 """The name of the offline demo model, which is not an LLM."""
 DEMO_MODEL = "langgraph_reflexion.lab.demo:DemoChatModel"
 """Its class, which is imported when it is asked for, as environments are."""
+AGENTS_MODEL = "agent"
+"""The model's name in the settings of a run if the agent's own model reflects."""
 
 TIMEOUT_SECONDS = 120.0
 """Seconds that one call may take."""
