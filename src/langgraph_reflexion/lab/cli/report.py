@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 
@@ -14,7 +14,10 @@ def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders, or an experiment's folder.")],
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Draw the papers' figures, as PNG and SVG, into this folder."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Draw the papers' figures into this folder, as SVG, and as PNG with the extra bench.",
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with figures, tables and every trial.")
@@ -29,9 +32,11 @@ def report(
 
     comparison = compare(folders)
     if figures:
-        from langgraph_reflexion.lab.experiments.figures import write_figures
+        from langgraph_reflexion.lab.experiments.figures import have_matplotlib, write_figures
 
         write_figures(comparison.groups, figures)
+        if not have_matplotlib():
+            typer.echo(f"Figures are drawn as SVG alone: PNG needs matplotlib, {the_extra('bench')}", err=True)
     if html:
         from langgraph_reflexion.lab.experiments.page import write_page
 
