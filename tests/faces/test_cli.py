@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ import pytest
 from langgraph_reflexion import __version__
 from langgraph_reflexion.lab.cli import main
 from langgraph_reflexion.lab.cli.basics import sigterm_as_ctrl_c
-from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start
+from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.guessing import timeless
 from tests.support.run_folders import folder, row
 
@@ -296,17 +295,33 @@ def test_sigterm_before_the_first_trial_leaves_no_files(home):
     assert not (home / "run").exists()
 
 
-@pytest.mark.parametrize("ctrl_c", [True, False])
-def test_sigterm_stops_a_command_where_ctrl_c_does(ctrl_c):
-    handlers = {
-        signal.SIGINT: signal.default_int_handler if ctrl_c else signal.SIG_IGN,
-        signal.SIGTERM: lambda *_: None,
-    }
+@pytest.mark.long
+def test_sigterm_stops_a_run_in_the_background_and_ctrl_c_does_not(home):
+    with GuessingServer() as server:
+        server.seconds = 0.3
+        args = run_args(server, "--option", "highest=9", "--out", "run", "--concurrency", "1")
+        # As a script does that starts it with `&`.
+        process = start(home, *args, interrupted=signal.SIG_IGN)
+        wait_for_rows(home / "run", 1)
+        process.send_signal(signal.SIGINT)
+        wait_for_rows(home / "run", 2)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert re.search(r"stopped; \d+ finished trials kept in run: continue with", one_line(err))
+        server.seconds = 0.0
+        assert call(home, "resume", "run")[0] == 0
+    assert len({row["task_id"] for row in timeless(home / "run")}) == 9
+
+
+@pytest.mark.parametrize("interrupted", [signal.default_int_handler, signal.SIG_IGN])
+def test_sigterm_stops_a_command_and_leaves_the_handlers(interrupted):
+    handlers = {signal.SIGINT: interrupted, signal.SIGTERM: lambda *_: None}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        with pytest.raises(KeyboardInterrupt) if ctrl_c else nullcontext(), sigterm_as_ctrl_c():
+        with pytest.raises(KeyboardInterrupt), sigterm_as_ctrl_c():
             signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is handlers[signal.SIGTERM]
+        assert {number: signal.getsignal(number) for number in handlers} == handlers
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
