@@ -98,8 +98,8 @@ class AgentTasks(AgentEnvironment):
             raise ConfigurationError(f"actor={rules.actor!r}: {self.path} is the actor, so leave --actor out")
         if rules.evaluator == "environment":
             raise ConfigurationError(
-                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' (docs/howto/"
-                "own-agent-and-tasks.md)"
+                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' "
+                "(in the repository: docs/howto/own-agent-and-tasks.md)"
             )
         expect_of_agents(rules.evaluator)
         found = self.read(given["split"])

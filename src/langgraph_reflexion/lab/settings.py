@@ -98,9 +98,9 @@ class ReflexionSettings(BaseModel):
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
-    max_actions: int | None = rule("More actions than this stop a trial.", node="heuristic_check", ge=1)
+    max_actions: int | None = rule("Stop a trial after more than N actions.", node="heuristic_check", ge=1)
     max_cycles: int | None = rule(
-        "More identical cycles in a row than this stop a trial.", node="heuristic_check", ge=1
+        "Stop a trial after more than N identical cycles in a row.", node="heuristic_check", ge=1
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
@@ -241,7 +241,7 @@ class RunSettings(ReflexionSettings):
     """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
 
     environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as MODULE:NAME or FILE.py:NAME.")
-    options: dict[str, Any] = option({}, "Environment option; also as --KEY VALUE, such as --tasks of an agent.")
+    options: dict[str, Any] = option({}, "An option of the environment, as --KEY VALUE gives it.")
     split: str | None = option(
         None, "Set of tasks.  [default: the environment's first]", metavar="NAME", min_length=1
     )
@@ -270,7 +270,9 @@ class RunSettings(ReflexionSettings):
         min_length=1,
     )
     user: str | None = option(None, "Use the lessons of this user.  [default: everyone's]", metavar="NAME")
-    recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
+    recall: bool = option(
+        True, "Show stored lessons to the agent, running tasks one at a time; --no-recall only records new ones."
+    )
     frozen: bool = option(False, "Only read lessons; tasks may then run concurrently.")
 
     def make_environment(self) -> "Environment":
