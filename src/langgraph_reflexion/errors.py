@@ -18,6 +18,7 @@ retried; a lasting one ends the task with status `fault` and keeps its state.
 import difflib
 import functools
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -27,8 +28,25 @@ Model = TypeVar("Model")
 
 
 def the_extra(name: str) -> str:
-    """Return how to install an extra of this package, for a message."""
-    return f"the extra {name} (in the clone: pip install '.[{name}]')"
+    """Return how to install an extra of this package, as it was installed itself, for a message."""
+    return f"the extra {name} ({_how_to_install(name)})"
+
+
+def _how_to_install(extra: str) -> str:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    in_clone = f"in the clone: pip install '.[{extra}]'"
+    try:
+        # pip leaves this file where it installed from a folder or a file, and none where from an index.
+        source = distribution("langgraph-reflexion").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return in_clone
+    if source is None:
+        return f"pip install 'langgraph-reflexion[{extra}]'"
+    found = json.loads(source)
+    if "dir_info" in found:
+        return in_clone
+    return f"pip install 'langgraph-reflexion[{extra}] @ {found['url']}'"
 
 
 class ReflexionError(Exception):

@@ -17,7 +17,7 @@ from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.objects import load_object, names_object
@@ -26,9 +26,6 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 OPTIONS = ("tasks", "task_field", "answer_field", "user_field", "subset")
 """The options of an agent's tasks."""
-
-AGENTS_MODEL = "agent"
-"""The model's name in the settings of a run if the agent's own model reflects."""
 
 
 class AgentTasks(AgentEnvironment):
@@ -109,8 +106,8 @@ class AgentTasks(AgentEnvironment):
             raise ConfigurationError(f"actor={rules.actor!r}: {self.path} is the actor, so leave --actor out")
         if rules.evaluator == "environment":
             raise ConfigurationError(
-                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' (docs/howto/"
-                "own-agent-and-tasks.md)"
+                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' "
+                "(in the repository: docs/howto/own-agent-and-tasks.md)"
             )
         if self.names_users and (given["user"] is not None or not given["lessons"]):
             raise ConfigurationError("--user-field names whose --lessons are used, and goes without --user")

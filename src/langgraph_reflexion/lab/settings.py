@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import Resume, extra, option, rule
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
-from langgraph_reflexion.support.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
-from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.support.choices import ATTEMPTS, ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.support.secrets import public_database, public_url
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
@@ -77,7 +76,7 @@ class ReflexionSettings(BaseModel):
         ge=0.01,
         allow_inf_nan=False,
     )
-    retries: int = option(Retries.attempts, "Attempts before a call or action is a fault.", resume="free", ge=1)
+    retries: int = option(ATTEMPTS, "Attempts before a call or action is a fault.", resume="free", ge=1)
     cache: str | None = option(
         None, "SQLite file that caches model replies, so that a rerun is free.", resume="free", metavar="FILE"
     )
@@ -99,9 +98,9 @@ class ReflexionSettings(BaseModel):
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
-    max_actions: int | None = rule("More actions than this stop a trial.", node="heuristic_check", ge=1)
+    max_actions: int | None = rule("Stop a trial after more than N actions.", node="heuristic_check", ge=1)
     max_cycles: int | None = rule(
-        "More identical cycles in a row than this stop a trial.", node="heuristic_check", ge=1
+        "Stop a trial after more than N identical cycles in a row.", node="heuristic_check", ge=1
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
@@ -188,6 +187,7 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.memory.episodic import Memory
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price
+        from langgraph_reflexion.support.retries import Retries
 
         heuristic = self.rules(environment or AgentEnvironment()).heuristic
         if isinstance(environment, AgentTasks):
@@ -241,7 +241,7 @@ class RunSettings(ReflexionSettings):
     """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
 
     environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as MODULE:NAME or FILE.py:NAME.")
-    options: dict[str, Any] = option({}, "Environment option; also as --KEY VALUE, such as --tasks of an agent.")
+    options: dict[str, Any] = option({}, "An option of the environment, as --KEY VALUE gives it.")
     split: str | None = option(
         None, "Set of tasks.  [default: the environment's first]", metavar="NAME", min_length=1
     )
@@ -276,7 +276,9 @@ class RunSettings(ReflexionSettings):
         min_length=1,
     )
     user: str | None = option(None, "Use the lessons of this user.  [default: everyone's]", metavar="NAME")
-    recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
+    recall: bool = option(
+        True, "Show stored lessons to the agent, running tasks one at a time; --no-recall only records new ones."
+    )
     frozen: bool = option(False, "Only read lessons; tasks may then run concurrently.")
 
     def make_environment(self) -> "Environment":

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
-REJECTED = "reflection rejected"
-"""How the note on a useless reflection begins, in the record of its trial."""
+from langgraph_reflexion.models.recorded import REJECTED as REJECTED
+from langgraph_reflexion.support.copies import NEAR_COPY, similarity, words_of
+from langgraph_reflexion.support.copies import is_near_copy as is_near_copy
+
 STANDS_ALONE = "none is kept, and the check's words stand alone"
 """What the note on a second useless reflection on one trial says."""
-NEAR_COPY = 0.8
-"""The similarity of two notes, as sequences of words, from which on one is a copy of the other."""
 PARROTED = 0.3
 """The share of a note's runs of five words that are of the request for it, from which on it repeats the request."""
 RUN = 5
@@ -22,7 +21,6 @@ _REFUSAL = re.compile(
 )
 _REFUSAL_WITHIN = 80
 _FORM = re.compile(r"\b(?:reflections?|trials?|notes?)\b", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 _COMMON_WORDS = """
     about after again before could does done from have into just more most only other should some such
@@ -42,16 +40,6 @@ def whole_sentences(text: str) -> str:
     return text[: ends[-1].end()] if ends else ""
 
 
-def similarity(text: str, other: str) -> float:
-    """Return how alike two notes are as sequences of words, from 0 to 1."""
-    return SequenceMatcher(None, _words(text), _words(other), autojunk=False).ratio()
-
-
-def is_near_copy(text: str, earlier: Sequence[str]) -> bool:
-    """Return whether a note says almost word for word what an earlier one says."""
-    return any(similarity(text, other) >= NEAR_COPY for other in earlier)
-
-
 def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "") -> str | None:
     """Return why a reflection is of no use; None if nothing is found against it.
 
@@ -65,7 +53,7 @@ def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "")
         return "it was cut off before its first sentence ended"
     if _REFUSAL.search(text[:_REFUSAL_WITHIN]):
         return "it refuses to say anything"
-    if len(_words(text)) < FEWEST_WORDS:
+    if len(words_of(text)) < FEWEST_WORDS:
         return "it says nothing"
     if any(_adds_nothing(text, other) for other in earlier):
         return "it repeats an earlier one"
@@ -88,14 +76,10 @@ def was_rejected(notes: Sequence[str]) -> bool:
     return any(note.startswith(REJECTED) and note.endswith(STANDS_ALONE) for note in notes)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
 def _runs(text: str) -> set[tuple[str, ...]]:
-    words = _words(text)
+    words = words_of(text)
     return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
 
 
 def _content(text: str) -> set[str]:
-    return {word for word in _words(text) if len(word) >= _LONG and word not in _COMMON}
+    return {word for word in words_of(text) if len(word) >= _LONG and word not in _COMMON}

@@ -1,6 +1,5 @@
 """The command `lessons`: list, show, edit, retire, export and import lessons across tasks."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
@@ -185,6 +184,8 @@ def _with(
 
     if not create or env is None:
         expect_lessons(where)
+    import asyncio
+
     return asyncio.run(run())
 
 

@@ -67,7 +67,7 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
     """Return the tables of one group or several, without empty ones."""
     judged = [each for each in groups if each.report.verdicts]
     tables = [
-        _table("Tasks solved by trial, with 95 % intervals", groups, _curves(groups), "trial"),
+        _table("Tasks solved by trial, with 95% intervals", groups, _curves(groups), "trial"),
         _table("Means over all tasks, first and last trial", groups, _measures(groups), "measure"),
         _failures(groups),
         _table("Verdict against truth, and share of the same verdict", judged, _verdicts(judged), "answers returned")
@@ -84,7 +84,7 @@ def overview_table(groups: Sequence[RunGroup]) -> Table:
     head = ("", "n", "first", "last", "range", "interval", "tokens")
     title = (
         "% of n tasks solved by the first and the last trial, mean ± standard deviation over seeds; their range; "
-        "95 % interval over tasks (Wilson); tokens per solved task"
+        "95% interval over tasks (Wilson); tokens per solved task"
     )
     return Table(title, head, [_overview(each) for each in groups], caption(groups))
 

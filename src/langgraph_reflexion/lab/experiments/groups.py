@@ -78,7 +78,7 @@ class RunGroup:
         )
 
     def intervals(self) -> list[Interval | None]:
-        """Return, for each trial, the 95 % interval of the share of solved tasks."""
+        """Return, for each trial, the 95% interval of the share of solved tasks."""
         trials = len(self.report.solved)
         solved: list[dict[str, list[bool]]] = [defaultdict(list) for _ in range(trials)]
         for run in self.runs:

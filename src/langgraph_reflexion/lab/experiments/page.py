@@ -58,7 +58,8 @@ def write_page(comparison: Comparison, file: Path | str) -> None:
     """Write the page of a comparison."""
     file, parts = Path(file), page(comparison)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        # One folder is made; a longer path that does not exist is mistyped.
+        file.parent.mkdir(exist_ok=True)
         with file.open("w", encoding="utf-8", errors="replace", newline="") as opened:
             opened.writelines(parts)
     except OSError as error:

@@ -41,7 +41,7 @@ from langgraph_reflexion.lab.experiments.rows import (
     row_order,
 )
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.sent import WholeCall, whole_calls
+from langgraph_reflexion.models.recorded import WholeCall, whole_calls
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
 SETTINGS = {

@@ -17,8 +17,9 @@ from langgraph_reflexion.lab.experiments.metrics import (
 )
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.record import Run
-from langgraph_reflexion.memory.useful import REJECTED, is_near_copy
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.recorded import REJECTED
+from langgraph_reflexion.support.copies import is_near_copy
 
 
 class Metric(NamedTuple):
