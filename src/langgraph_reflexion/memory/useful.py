@@ -31,7 +31,8 @@ _COMMON_WORDS = """
 _COMMON = frozenset(_COMMON_WORDS.split())
 _LONG = 4
 """Characters from which on a word may name something."""
-_SENTENCE_END = re.compile(r"[.!?][\"')\]*]*(?=\s|\Z)")
+# Chinese and Japanese put no space after a full stop; Hindi's and Urdu's have signs of their own.
+_SENTENCE_END = re.compile(r"[.!?\u0964\u06d4\u061f][\"')\]*]*(?=\s|\Z)|[\u3002\uff01\uff1f]+")
 
 
 def whole_sentences(text: str) -> str:
