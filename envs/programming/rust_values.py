@@ -55,8 +55,10 @@ def close(one: Tree, other: Tree, atol: float) -> bool:
     if one[0] not in ("float", "int") or other[0] not in ("float", "int"):
         return False
     # Python refuses to subtract an integer beyond the largest float from a float.
-    numbers = [_as_float(each[1]) for each in (one, other)] if "float" in (one[0], other[0]) else [one[1], other[1]]
-    return bool(abs(numbers[0] - numbers[1]) < atol)
+    first, second = one[1], other[1]
+    if "float" in (one[0], other[0]):
+        first, second = _as_float(first), _as_float(second)
+    return bool(abs(first - second) < atol)
 
 
 def _as_float(number: float) -> float:
@@ -69,8 +71,8 @@ def _as_float(number: float) -> float:
 def _int(number: int) -> Tree:
     """Return the tree of an integer.
 
-    Python gives integers that differ by a multiple of 2**61 - 1 the same hash, and a set of such is quadratic. Text is
-    hashed with a random key.
+    Python gives integers that differ by a multiple of 2**61 - 1 the same hash, and a set of such is quadratic. Text
+    is hashed with a random key.
     """
     if abs(number) < _HASHED_APART:
         return ("int", number)

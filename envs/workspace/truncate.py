@@ -25,7 +25,10 @@ _NO_ERROR = re.compile(
 )
 # What differs between runs without meaning: equal states should give equal observations.
 _UNSTEADY = (
-    (re.compile(r"\b(in|after|took|finished in)([ \t]+)\d+(?:\.\d+)?([ \t]?)(ms|s|sec|secs|seconds)\b"), r"\1\2…\3\4"),
+    (
+        re.compile(r"\b(in|after|took|finished in)([ \t]+)\d+(?:\.\d+)?([ \t]?)(ms|s|sec|secs|seconds)\b"),
+        r"\1\2…\3\4",
+    ),
     (re.compile(r"\(\d+(?:\.\d+)?[ \t]?(ms|s)\)"), r"(… \1)"),
     (re.compile(r"\b(duration_ms:?)([ \t]+)\d+(?:\.\d+)?"), r"\1\2…"),
     (re.compile(r"\b0x[0-9a-f]{6,16}\b"), "0x…"),

@@ -4,6 +4,8 @@ What the tested code prints is then no result. It uses the standard library only
 run it.
 """
 
+from __future__ import annotations
+
 import fcntl
 import json
 import os
@@ -16,7 +18,7 @@ __unittest = True  # leaves these frames out of the tracebacks
 
 
 class _Program(unittest.TestProgram):
-    def runTests(self):  # type: ignore[no-untyped-def]  # noqa: N802 - unittest's own name
+    def runTests(self) -> None:  # noqa: N802 - unittest's own name
         try:
             super().runTests()
         finally:
@@ -26,7 +28,7 @@ class _Program(unittest.TestProgram):
                 _report({"ended": True, "ran": result.testsRun, "ok": result.wasSuccessful()})
 
 
-def _report(message):  # type: ignore[no-untyped-def]
+def _report(message: dict[str, object]) -> None:
     os.write(_reporting, f"unittest {json.dumps(message)}\n".encode())
 
 

@@ -92,7 +92,12 @@ def test_braces():
 
 SECONDS = 3.0
 """CPU seconds that a value of a megabyte may take; the ones below took minutes, hours or all memory."""
-SHORT = ["{[[[0;400];400];400]}", "[[[0; 1000]; 1000]; 1000]", "Some([[0; 5000]; 5000])", "(([0; 90000],[0; 90000]),) "]
+SHORT = [
+    "{[[[0;400];400];400]}",
+    "[[[0; 1000]; 1000]; 1000]",
+    "Some([[0; 5000]; 5000])",
+    "(([0; 90000],[0; 90000]),) ",
+]
 LONG = ["[0;100000],", "[(1,2);50000],"]
 
 
