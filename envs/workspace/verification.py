@@ -100,7 +100,7 @@ class Grader:
         self._copy = copy
         paths = repo.paths(pristine)
         self._additions = Additions(paths, self._pristine_text, self._verify)
-        run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included}
+        run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included, *self._additions.run}
         # unittest finds tests by this pattern.
         found = ["test*.py"] if any("unittest" in command for command in self._verify) else []
         self.protected = Protection([*data["protect"], *found, *folders_on_path(self._path)], data["allow"], run)
