@@ -4,7 +4,9 @@ import pytest
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.loop.prompting import LONGEST_TRIAL, bounded_trial
+from langgraph_reflexion.memory.episodic import LONGEST_FEEDBACK, status_line
 from langgraph_reflexion.prompts import load_prompts
+from langgraph_reflexion.state import Evaluation
 
 SIZES = {
     "many steps": (10_000, 40, 30, 30),
@@ -67,3 +69,11 @@ FAILED = {
     "has_reason": False,
     "answer": "",
 }
+
+
+def test_the_words_of_an_evaluation_are_bounded():
+    evaluation = Evaluation(success=False, score=0.0, feedback=f"begin {'x' * 5_000_000} end")
+    line = status_line(evaluation, "words")
+    assert len(line) < 2 * LONGEST_FEEDBACK
+    assert "begin" in line
+    assert line.endswith("end")

@@ -13,6 +13,7 @@ from langgraph_reflexion.envs.workspace.tasks import read_tasks
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
 from langgraph_reflexion.lab.experiments.record import read_info, read_run
+from langgraph_reflexion.lab.experiments.rows import LONGEST_NOTE, brief
 from langgraph_reflexion.support.files import MAX_UNPACKED
 
 EXPERIMENT = '[matrix]\nenvironments = ["alfworld"]\n'
@@ -125,3 +126,8 @@ def test_a_nested_run_json(tmp_path):
     folder = write_run(tmp_path)
     (folder / "run.json").write_text("[" * 100_000 + "]" * 100_000)
     assert "run.json is nested too deeply" in said(read_run, folder)
+
+
+def test_a_note_of_megabytes_is_shortened():
+    row = {"task_id": "a", "trial": 1, "notes": ["n" * 5_000_000, "short"], "steps": []}
+    assert [len(note) for note in brief(row)["notes"]] == [LONGEST_NOTE, 5]
