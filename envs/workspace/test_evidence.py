@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from langgraph_reflexion.envs.workspace.test_runners import CARGO, UNITTEST, listed, unittest_failure
+from langgraph_reflexion.envs.workspace.test_runners import CARGO, UNITTEST, active, listed, unittest_failure
 from langgraph_reflexion.envs.workspace.truncate import plain_text
 
 Source = Callable[[str], str]
@@ -24,7 +24,8 @@ _SUGAR = re.compile(r"^Results \(.*\):\n((?:[ \t]+\d+ [a-z]+(?:\n|\Z))+)", re.MU
 _LONGEST_LINE = 1000
 _LONGEST_NAME = 200
 _MOST_SCRIPTS = 100
-_RAN = re.compile(r"\btest (\S+)(?: - [\w ]+)? \.\.\. ")
+# Not at the beginning of a word: what a child of a test prints may come right before it.
+_RAN = re.compile(r"test (\S+)(?: - [\w ]+)? \.\.\. ")
 _COUNTED = re.compile(r"^test result: ok\. (\d{1,9}) passed; \d{1,9} failed; (\d{1,9}) ignored", re.MULTILINE)
 _QUIET = re.compile(r" (?:-q|--quiet)\b")
 # The output is redirected, or an option suppresses the summary.
@@ -81,10 +82,10 @@ def _unprinted(command: str, output: str, reported: str) -> str:
 
 def lost_test(before: str, reported: str) -> str:
     """Return why a success of cargo does not count, as a test that it listed at the beginning is gone, or ""."""
-    missing = listed(plain_text(before)) - listed(plain_text(reported))
+    missing = active(plain_text(before)) - active(plain_text(reported))
     if not missing:
         return ""
-    return f"the test {min(missing)[:_LONGEST_NAME]}, which was there at the beginning, is gone"
+    return f"the test {min(missing)[:_LONGEST_NAME]}, which was there at the beginning, is gone or ignored"
 
 
 def _pytest(output: str, source: Source) -> str:
@@ -131,7 +132,7 @@ def _go(output: str, source: Source) -> str:
 
 
 def _named(words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[\s;&(/]){words}(?=[\s;&)]|$)")
+    return re.compile(rf"(?:^|[\s;&(/'\"]){words}(?=[\s;&)'\"]|$)")
 
 
 _RUNNER, _SCRIPT = _named(r"(?:npm|pnpm|yarn)"), re.compile(r"^[>$] (.+)$", re.MULTILINE)

@@ -18,6 +18,7 @@ UNITTEST = r"python[\d.]* (?:-[WX] \S+ |-\S+ )*-m unittest"
 CARGO = r"cargo (?:\+\S+ )?(?:-\S+ )*(?:t|test)"
 _UNITTEST = re.compile(rf"((?:^|[\s;&(/'\"]){UNITTEST.removesuffix('-m unittest')})-m unittest(?=[\s;&)'\"]|$)")
 _LISTED = re.compile(r"^(\S+): test$", re.MULTILINE)
+_IGNORED = re.compile(r"^(\S+): ignored$", re.MULTILINE)
 
 
 def through_runner(command: str, place: Path) -> str:
@@ -64,3 +65,8 @@ def _message(line: str) -> Mapping[str, object]:
 def listed(reported: str) -> Counter[str]:
     """Return how often cargo's test programs list each test."""
     return Counter(_LISTED.findall(reported))
+
+
+def active(reported: str) -> Counter[str]:
+    """Return how often cargo's test programs list each test that they do not ignore."""
+    return listed(reported) - Counter(_IGNORED.findall(reported))

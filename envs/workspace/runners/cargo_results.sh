@@ -4,7 +4,10 @@ case $1 in
 */deps/*)
     # Programs with `harness = false` know no --list.
     if grep -q RUST_TEST_THREADS "$1"; then
-        { echo "cargo begun"; "$@" --list 2>/dev/null </dev/null 3>&-; echo "cargo listed"; } >&3
+        {
+            "$@" --list 2>/dev/null </dev/null 3>&-
+            "$@" --list --ignored 2>/dev/null </dev/null 3>&- | sed -n 's/: test$/: ignored/p'
+        } >&3
     fi
     ;;
 esac
