@@ -25,7 +25,7 @@ _LONGEST_LINE = 1000
 _LONGEST_NAME = 200
 _MOST_SCRIPTS = 100
 # Not at the beginning of a word: what a child of a test prints may come right before it.
-_RAN = re.compile(r"test (\S+)(?: - [\w ]+)? \.\.\. ")
+_RAN = re.compile(r"test (\S+)(?: - [\w ]+)? \.\.\.")
 _COUNTED = re.compile(r"^test result: ok\. (\d{1,9}) passed; \d{1,9} failed; (\d{1,9}) ignored", re.MULTILINE)
 _QUIET = re.compile(r" (?:-q|--quiet)\b")
 # The output is redirected, or an option suppresses the summary.

@@ -84,6 +84,7 @@ RUN = "running 2 tests\n"
         ("cargo test", RUN + ADDED + RESULT, ""),
         ("cargo test -q", RUN + ".i\n" + RESULT, ""),
         ("cargo test", RUN + ADDED.replace("test adds", "saidtest adds") + RESULT, ""),
+        ("cargo test", RUN + ADDED.replace("... ok", "... \nsaid\nok") + RESULT, ""),
         ("cargo test", RUN + RESULT, "does not report the test adds"),
         ("cargo test", RUN + "test adds ... ok\ntest adds ... ok\n" + RESULT, "does not report the test tests::adds"),
         ("cargo test", RUN + ADDED + RESULT.replace("1 ignored", "0 ignored"), "reports 1 tests, of 2"),
