@@ -80,6 +80,11 @@ def _unprinted(command: str, output: str, reported: str) -> str:
     return ""
 
 
+def runs_cargo(command: str) -> bool:
+    """Return whether a command runs tests through cargo."""
+    return _CARGO_NAMED.search(command) is not None
+
+
 def lost_test(before: str, reported: str) -> str:
     """Return why a success of cargo does not count, as a test that it listed at the beginning is gone, or ""."""
     missing = active(plain_text(before)) - active(plain_text(reported))
@@ -135,12 +140,13 @@ def _named(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^|[\s;&(/'\"]){words}(?=[\s;&)'\"]|$)")
 
 
+_CARGO_NAMED = _named(CARGO)
 _RUNNER, _SCRIPT = _named(r"(?:npm|pnpm|yarn)"), re.compile(r"^[>$] (.+)$", re.MULTILINE)
 _KNOWN: tuple[tuple[re.Pattern[str], Callable[[str, Source], str]], ...] = (
     (_named(r"(?:pytest|py\.test)"), _pytest),
     (_named(UNITTEST), _unittest),
     (_named(r"node (?:(?:-r|--require|--import|--loader) \S+ |-\S+ )*--test"), _node),
-    (_named(CARGO), _cargo),
+    (_CARGO_NAMED, _cargo),
     # Without -v, go prints nothing of a test program that ends with status 0.
     (_named(r"go test (?:\S+ )*-v"), _go),
 )

@@ -13,8 +13,8 @@ from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands,
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
 from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
 from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, SnapshotRepo
-from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence, lost_test
-from langgraph_reflexion.envs.workspace.test_runners import LIST, listed
+from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence, lost_test, runs_cargo
+from langgraph_reflexion.envs.workspace.test_runners import LIST
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
 from langgraph_reflexion.envs.workspace.truncate import MAX_CHARS, failed_tests, first_error, linter_errors, truncate
 
@@ -132,7 +132,7 @@ class Grader:
         """Return why a success of a command does not count; empty if it does."""
         source = partial(self._source, copy)
         reason = lacks_evidence(result.command, result.output, source, result.reported)
-        if reason or not listed(result.reported) or self._data["allow"]:
+        if reason or self._data["allow"] or not runs_cargo(result.command):
             return reason
         # Tests among the code, as is usual in Rust, are not protected. A trial may add to them.
         with closing(self._copy(self._pristine)) as pristine:
