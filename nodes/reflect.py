@@ -8,7 +8,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, opening_of, with_lessons
+from langgraph_reflexion.loop.prompting import (
+    Prompt,
+    bounded_trial,
+    charging,
+    drop_longest,
+    for_record,
+    opening_of,
+    with_lessons,
+)
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import read_reflection, status_line
 from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, digest_of, failure, has_reason
@@ -60,7 +68,7 @@ class Reflect:
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
             examples, notes = left_over(fitting, earlier, left_out)
-            shown = drop_longest(steps, self.rules.truncation)
+            shown = bounded_trial(drop_longest(steps, self.rules.truncation))
             failed = self.prompts.render(
                 "failed_trial",
                 observation=opening_of(state, self.prompts),

@@ -18,7 +18,7 @@ from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.evaluators.function import to_score
-from langgraph_reflexion.loop.prompting import Prompt, opening_of
+from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, opening_of
 from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -45,7 +45,9 @@ class LLMEvaluator(Evaluator):
         """Return the prompt on the finished trial, and what was said about it."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
+            trial = self.prompts.render(
+                "trial", observation=opening_of(state, self.prompts), steps=bounded_trial(steps)
+            )
             return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial), *said]
 
         return Prompt(render, state["trajectory"])

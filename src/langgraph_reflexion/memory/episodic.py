@@ -89,6 +89,10 @@ class EpisodicMemory:
         return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
 
 
+LONGEST_FEEDBACK = 20_000
+"""Characters of an evaluation's words that a status shows: their beginning and their end."""
+
+
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
     """Return the evaluation of a failed trial as a prompt shows it; there is none before the first one.
 
@@ -105,6 +109,9 @@ def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
     line += f", score {evaluation['score']:g}"
     if feedback != "words" or not words:
         return line
+    if len(words) > LONGEST_FEEDBACK:
+        half = LONGEST_FEEDBACK // 2
+        words = f"{words[:half]} [...] {words[-half:]}"
     return f"{line}\n{quoted(words)}"
 
 

@@ -14,7 +14,7 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import in_context
-from langgraph_reflexion.loop.prompting import Prompt, charging, for_record, opening_of
+from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, charging, for_record, opening_of
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt, now
 from langgraph_reflexion.memory.store import LIMIT, LessonStore
 from langgraph_reflexion.models.calls import CallId, note
@@ -179,7 +179,7 @@ class LessonMemory:
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             opening = opening_of(state, self.prompts)
             trial = self.prompts.render(
-                "succeeded_trial", steps=steps, observation=opening, reflections=state["reflections"]
+                "succeeded_trial", steps=bounded_trial(steps), observation=opening, reflections=state["reflections"]
             )
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 

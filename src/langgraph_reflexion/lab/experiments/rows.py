@@ -104,9 +104,17 @@ def key_of(row: Any) -> Key:
     return row["task_id"], row["trial"]
 
 
+LONGEST_NOTE = 1000
+"""Characters of a note that reports show."""
+
+
 def brief(row: TrialRow) -> TrialRow:
-    """Return a row without its trajectory."""
-    return cast(TrialRow, {name: value for name, value in row.items() if name not in TRAJECTORY})
+    """Return a row without its trajectory, with notes that a report can show."""
+    short: dict[str, Any] = {name: value for name, value in row.items() if name not in TRAJECTORY}
+    notes = short.get("notes")
+    if isinstance(notes, list):
+        short["notes"] = [note[:LONGEST_NOTE] if isinstance(note, str) else note for note in notes]
+    return cast(TrialRow, short)
 
 
 def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:
