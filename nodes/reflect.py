@@ -100,9 +100,9 @@ class Reflect:
                 if text is not None:
                     reflection = Reflection(trial=state["trial"], text=text)
                     update["reflections"] = await self.memory.reflections.add(state, reflection, config)
-                answer = answer_of(state)
-                if answer:
-                    update["answers"] = [*state.get("answers", []), digest_of(answer)]
+                if state.get("attempt"):
+                    # An empty answer counts as well, so that places are the numbers of attempts.
+                    update["answers"] = [*state.get("answers", []), digest_of(answer_of(state))]
         except ModelFault as fault:
             words = as_data(fault)
             ended = state["status"] == "failed"  # nothing waits for the reflection on the last trial
@@ -149,9 +149,10 @@ class Reflect:
         return None
 
     def _why_useless(self, text: str, state: ReflexionState) -> str | None:
-        steps = [f"{step['thought']} {step['action']} {step['observation']}" for step in state["trajectory"]]
+        actions = [step["action"]["text"] for step in state["trajectory"] if step["action"]]
+        steps = [f"{step['thought']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
-        seen = "\n".join([opening_of(state, self.prompts), *steps, answer_of(state), check])
+        seen = "\n".join([opening_of(state, self.prompts), *actions, *steps, answer_of(state), check])
         request = self.prompts.render("reflect", examples=())
         return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
 

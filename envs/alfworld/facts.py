@@ -21,12 +21,13 @@ def facts_of(goal: str, steps: Sequence[ObservedStep]) -> list[str]:
     named = _THING.search(goal)
     if named is None:
         return []
-    thing = named["thing"].lower()
-    # Things have numbers, as in "mug 1"; goals name two of them now in the plural and now in the singular.
-    one_of_them = rf"{re.escape(thing.removesuffix('s'))}s? \d+"
+    # Goals name two things now in the plural and now in the singular.
+    thing = named["thing"].lower().removesuffix("s")
+    # Things have numbers, as in "mug 1".
+    one_of_them = rf"{re.escape(thing)}s? \d+"
     observations = [step["observation"] for step in steps]
     if not any(re.search(rf"\b{one_of_them}\b", text) for text in observations):
         return [f"No observation named any {thing}, which the goal needs."]
     if not any(re.match(rf"You pick up the {one_of_them}\b", text) for text in observations):
-        return [f"A {thing} was seen, and none was picked up."]
+        return [f"At least one {thing} was seen, but none was picked up."]
     return []

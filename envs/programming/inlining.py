@@ -122,7 +122,14 @@ def _depends_on_rounds(loop: ast.For, values: Values) -> bool:
     nodes = [each for statement in loop.body for each in ast.walk(statement)]
     if any(isinstance(each, ast.If | ast.Continue | ast.Break | ast.AugAssign) for each in nodes):
         return True
-    return any(name in values for statement in loop.body for name in _stored(statement))
+    for statement in loop.body:
+        changed = _stored(statement)
+        if isinstance(statement, ast.Expr) and not _is_check(statement):
+            # A call such as `numbers.append(n)` may change what it names.
+            changed = _named(statement)
+        if changed & values.keys():
+            return True
+    return False
 
 
 class _Replacing(ast.NodeTransformer):

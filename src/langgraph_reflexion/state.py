@@ -87,7 +87,7 @@ class TrialRecord(TypedDict):
     """The verdict of its evaluation; None after a fault and on a budget."""
     score: float | None
     unverified: NotRequired[bool]
-    """True if nothing could be checked, so that verdict and score say nothing of the trial; absent otherwise."""
+    """True if nothing could be checked, so that verdict and score say nothing about the trial; absent otherwise."""
     stop_reason: StopReason
     actions: int
     """The number of actions; thoughts alone do not count."""
@@ -175,7 +175,7 @@ class ReflexionState(TypedDict, total=False):
     prompt_budget: int | None
     """The characters that fit into the current trial's prompts; None while none was too long."""
     answers: NotRequired[list[str]]
-    """A digest of the answer of each failed trial of a wrapped agent that was reflected on."""
+    """Digests of a wrapped agent's answers, one for each trial that was reflected on, in their order."""
     attempt: NotRequired[Attempt | None]
     """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]

@@ -47,6 +47,8 @@ def test_a_written_call_arrives_as_a_call(name, streaming):
         assert reply.text == ""
         assert reply.response_metadata["finish_reason"] == "tool_calls"
         assert proxy.read == 1
+        again = client(proxy.url, streaming=streaming).bind_tools(tools).invoke("Once more?")
+        assert again.tool_calls[0]["id"] != reply.tool_calls[0]["id"], "ids are not used twice in a conversation"
 
 
 @pytest.mark.parametrize("streaming", [False, True])

@@ -109,6 +109,13 @@ def test_an_evaluation_may_be_unverified():
     assert final["trials"][0]["unverified"] is True
 
 
+@pytest.mark.parametrize("other", [True, False])
+def test_of_several_scores_all_have_to_be_unverified(other):
+    scores = [{"score": 0.0, "unverified": True}, {"score": 0.0, "unverified": other}]
+    final = solve(guesser()[0], lambda task, result: scores, max_trials=1)
+    assert final["evaluation"].get("unverified", False) is other
+
+
 def test_an_agent_of_other_fields_gets_its_input_by_make_input():
     work = RunnableLambda(lambda given: {**given, "words": len(given["notes"].split())})
     agent = lr.WrappedAgent(work, make_input=lambda task, lessons: {"topic": task, "notes": lessons})

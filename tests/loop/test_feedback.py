@@ -120,6 +120,34 @@ def test_facts_are_told_of_an_answer_that_was_handed_in_before():
     assert "- The answer is the same as in failed attempt 1." in second
 
 
+def test_an_attempt_without_an_answer_counts_in_the_numbers_of_attempts():
+    notes = iter(["Nothing was said.", "The line was too long.", "Eleven is more than nine."])
+    answers = iter(["", "rain", "rain", "snow"])
+    model = ScriptedChatModel(replies=lambda messages: next(notes))
+    graph = create_reflexion(
+        model, actor=RunnableLambda(lambda task: next(answers)), evaluator=lambda task, result: False, max_trials=4
+    )
+    graph.compile().invoke({"task": "Write a line."})
+    assert "- The answer is the same as in failed attempt 2." in text_of(model.prompts[2])
+
+
+def test_the_names_of_an_actions_fields_are_not_words_of_the_task():
+    notes = iter(["This reflection on the trial has a text and args.", "I should add more at once."])
+
+    def reply(messages):
+        return next(notes) if asks_for(messages) == "reflect" else "Action: add 1"
+
+    graph = create_reflexion(
+        ScriptedChatModel(replies=reply),
+        Counter(),
+        evaluator=lambda task, trajectory: False,
+        max_trials=2,
+        profile=Profile("mine", rejects_reflections=True),
+    )
+    final = graph.compile().invoke({"task": "Count to 3."})
+    assert [each["text"] for each in final["reflections"]] == ["I should add more at once."]
+
+
 def shown_in_the_second_trial(**options):
     def reply(messages):
         return "I should add more at once." if asks_for(messages) == "reflect" else "Action: add 1"

@@ -83,9 +83,10 @@ def test_a_program_is_repaired_by_its_self_written_tests(problems):
     assert [trial["success"] for trial in final["trials"]] == [None, None], "the graph does not know the truth"
     asked, first, reflected, second = map(text_of, model.prompts)
     assert "assert area(arguments) == expected" in asked
-    assert "Its outcome" not in first
+    assert "What the check found" not in first
     failed = "assert area(-1) == 0  -- wanted: 0, came out: 1"
     assert failed in reflected
+    assert "What the check found" in second
     for shown in (failed, "return side * side", "A negative side has no area.", "1 of 2 tests failed:"):
         assert shown in second
     assert {usage for trial in final["trials"] for usage in trial["usage"]} == {"reset", "act", "reflect"}

@@ -13,6 +13,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 
 TASK = "Guess the number."
 LESSON = "at this task w"
+"""In every text on earlier attempts, of which one was not accepted or several were not."""
 THREAD = {"configurable": {"thread_id": "1"}}
 SOLVED = {"status": "solved", "trials": 3, "best": 3, "score": 1.0, "fault": ""}
 

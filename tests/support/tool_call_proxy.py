@@ -81,14 +81,14 @@ class ToolCallProxy:
             return
         self.read += 1
         message["content"] = said or None
-        message["tool_calls"] = [as_openai(call, number) for number, call in enumerate(calls)]
+        message["tool_calls"] = [as_openai(call, f"call_{self.read}_{number}") for number, call in enumerate(calls)]
         choice["finish_reason"] = "tool_calls"
 
 
-def as_openai(call: WrittenCall, number: int) -> dict[str, Any]:
+def as_openai(call: WrittenCall, call_id: str) -> dict[str, Any]:
     """Return a call in the form of OpenAI's API."""
     function = {"name": call.name, "arguments": json.dumps(call.args, ensure_ascii=False)}
-    return {"id": f"call_{number}", "type": "function", "function": function}
+    return {"id": call_id, "type": "function", "function": function}
 
 
 def as_stream(completion: dict[str, Any], wants_usage: bool) -> list[bytes]:

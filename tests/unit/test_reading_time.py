@@ -18,6 +18,7 @@ from langgraph_reflexion.evaluators.judges import verdict_in
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.replies import LONGEST_CALL, bounded, storable, to_json
+from langgraph_reflexion.models.written_calls import read_calls
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 
@@ -115,6 +116,11 @@ def test_an_endless_reply_is_read_quickly(name):
     for unit in SLOW[name]:
         assert seconds(read, unit) < SECONDS
         assert seconds(read, unit, tail="`", length=19_000) < SECONDS
+
+
+def test_an_open_block_of_blanks_is_read_quickly():
+    # Even quadratic time is short for a text of this length, and linear time is next to nothing.
+    assert seconds(lambda text: read_calls(text, ["add"]), " ", head="```\n", length=19_900) < SECONDS / 5
 
 
 @pytest.mark.long

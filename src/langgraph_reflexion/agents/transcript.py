@@ -86,7 +86,7 @@ def messages_in(
         sent: Its input as messages. One that was built by `make_input` has no ids, and is known by place and text.
 
     Raises:
-        ConfigurationError: the output has `messages` that are none.
+        ConfigurationError: the output has `messages` that are not messages.
     """
     known = {message.id or f"#{place}" for place, message in enumerate(given)}
     said = {message.id or f"#{place}": message for place, message in enumerate(_talk(output) or [])}

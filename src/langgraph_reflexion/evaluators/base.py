@@ -21,7 +21,7 @@ class Score(NamedTuple):
     prepared: dict[str, Any] | None = None
     """Changes of what `prepare` returned."""
     unverified: bool = False
-    """Whether nothing could be checked, so that the score says nothing of the trial."""
+    """Whether nothing could be checked, so that the score says nothing about the trial."""
 
 
 class Evaluator(ABC):

@@ -205,7 +205,8 @@ def to_score(result: object) -> Score:
         case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
             scores = [to_score(each) for each in several]
             feedback = "\n".join(each.feedback for each in scores if each.feedback)
-            return Score(min(each.score for each in scores), feedback)
+            unverified = all(each.unverified for each in scores)
+            return Score(min(each.score for each in scores), feedback, unverified=unverified)
     raise ConfigurationError(
         "an evaluator must return a bool, a score, (score, feedback), an Evaluation or an EvaluationResult; "
         f"got {result!r:.200}"

@@ -133,8 +133,9 @@ def attempt_facts(state: ReflexionState) -> list[str]:
     facts = []
     answer = answer_of(state)
     answers = state.get("answers", [])
-    if answer and digest_of(answer) in answers:
-        earlier = answers.index(digest_of(answer)) + 1
+    digest = digest_of(answer)
+    if answer and digest in answers:
+        earlier = answers.index(digest) + 1
         facts.append(f"The answer is the same as in failed attempt {earlier}.")
     calls = calls_of(state["trajectory"])
     called_before = any(record["actions"] for record in state["trials"][:-1])
@@ -142,7 +143,7 @@ def attempt_facts(state: ReflexionState) -> list[str]:
         facts.append("No tool was called in this attempt.")
     reason = state["stop_reason"]
     if reason and reason != "terminated":
-        facts.append(f"The attempt was stopped after {len(calls)} tool calls ({reason}).")
+        facts.append(f"The attempt was stopped after {count(len(calls), 'tool call')} ({reason}).")
     failed = Counter(step["action"]["name"] for step in calls if step["action"] and _ERROR.match(step["observation"]))
     for name, times in failed.items():
         if times >= FAILURES:

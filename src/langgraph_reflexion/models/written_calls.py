@@ -16,7 +16,7 @@ ARGUMENTS = ("arguments", "parameters")
 """The keys of a call's arguments, the first that is there."""
 
 _TAG = re.compile(r"<tool_call>(?P<inside>.*?)(?:</tool_call>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"```(?:json|tool_call)?[ \t]*\n(?P<inside>.*?)\n?[ \t]*```", re.DOTALL)
+_FENCE = re.compile(r"```\w*[ \t]*\n(?P<inside>.*?)(?:```|\Z)", re.DOTALL)
 _LINE_WITH_BRACE = re.compile(r"^[ \t]*\{", re.MULTILINE)
 
 
@@ -40,9 +40,14 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall
     if len(text) > LONGEST:
         return text.strip(), []
     for form in (_TAG, _FENCE):
-        calls = [call for found in form.finditer(text) for call in _calls_in(found["inside"], names)]
+        said, calls = text, []
+        for found in form.finditer(text):
+            inside = list(_calls_in(found["inside"], names))
+            if inside:
+                calls += inside
+                said = said.replace(found[0], "", 1)
         if calls:
-            return form.sub("", text).strip(), calls
+            return said.strip(), calls
     begins = _LINE_WITH_BRACE.search(text)
     if begins is None:
         return text.strip(), []

@@ -1,6 +1,5 @@
 """Reads what runs wrote about their failures."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,9 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from langgraph_reflexion.lab.experiments import read_prompts, read_run
-
-NEAR_COPY = 0.8
-"""Two notes with this similarity of their words, or more, count as copies."""
+from langgraph_reflexion.memory.useful import is_near_copy
 
 REFUSAL = re.compile(r"\b(i(?:'m| am) (?:sorry|unable)|i (?:can't|cannot|can not)|sorry, but)\b", re.IGNORECASE)
 
@@ -93,17 +90,12 @@ def refuses(note: str) -> bool:
     return REFUSAL.search(note[:BEGINNING]) is not None
 
 
-def similarity(first: str, second: str) -> float:
-    """Return how alike the words of two texts are, from 0 to 1."""
-    return difflib.SequenceMatcher(None, first.lower().split(), second.lower().split()).ratio()
-
-
 def near_copies(failures: Sequence[Failure]) -> int:
     """Count the notes that are near-copies of an earlier note on the same task."""
     copies = 0
     for index, failure in enumerate(failures):
         before = [each.note for each in failures[:index] if each.task == failure.task and each.note]
-        if failure.note and any(similarity(failure.note, note) >= NEAR_COPY for note in before):
+        if failure.note and is_near_copy(failure.note, before):
             copies += 1
     return copies
 
@@ -115,7 +107,7 @@ def counts(folder: Path) -> dict[str, int]:
     first = [row for row in trials if row["trial"] == 1]
     return {
         "tasks": len(first),
-        "solved at first": sum(row["success"] for row in first),
+        "solved at first": sum(bool(row["success"]) for row in first),
         "failures": len(failures),
         "notes": sum(bool(each.note) for each in failures),
         "refusals": sum(refuses(each.note) for each in failures),

@@ -38,6 +38,7 @@ def test_another_model_replaces_every_one_of_the_file_with_its_address(tmp_path)
         '[models.a]\nmodel = "demo"\n',
         '[matrix]\nmodels = ["demo", "openai:other"]\n',
         '[environments.fever]\nmodels = ["demo", "openai:other"]\n',
+        '[ablations.other]\nmodel = "openai:other"\n',
     ],
 )
 def test_a_file_that_compares_models_keeps_them(tmp_path, more):

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "docs" / "experiments"))
 
-from models import MODELS, NotLoaded, Pieces, check_digest, from_pieces, load  # noqa: E402
+from models import MODELS, NotLoaded, Pieces, from_pieces, load  # noqa: E402
 
 CONTENT = b"first piecesecond piece"
 MODEL = replace(
@@ -55,6 +55,8 @@ def test_a_file_with_another_digest_is_refused(tmp_path):
         load(MODEL, tmp_path)
 
 
-def test_a_file_with_the_digest_is_taken(tmp_path):
-    (tmp_path / "any.gguf").write_bytes(CONTENT)
-    check_digest(tmp_path / "any.gguf", MODEL)
+def test_a_file_with_the_digest_is_not_downloaded_again(tmp_path):
+    (tmp_path / "small.gguf").write_bytes(CONTENT)
+    said = []
+    assert load(MODEL, tmp_path, said.append) == tmp_path / "small.gguf"
+    assert said == []

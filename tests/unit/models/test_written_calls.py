@@ -34,6 +34,7 @@ RECORDED = {
 WRITTEN = {
     "tags": ('<tool_call>\n{"name": "search", "arguments": {"entity": "Rome"}}\n</tool_call>', "Rome"),
     "a tag that the limit cut off": ('<tool_call>{"name": "search", "arguments": {"entity": "Rome"}}', "Rome"),
+    "a block that the limit cut off": ('```json\n{"name": "search", "arguments": {"entity": "Rome"}}', "Rome"),
     "bare": ('{"name": "search", "arguments": {"entity": "Rome"}}', "Rome"),
     "all braces doubled": ('{{"name": "search", "arguments": {{"entity": "Rome"}}}}', "Rome"),
     "the outer brace doubled at the beginning alone": (
@@ -82,6 +83,12 @@ def test_what_is_said_before_and_after_stays():
     said, calls = read_calls(f"I look it up.\n{block}\nThen I finish.", NAMES)
     assert (said, calls) == ("I look it up.\n\nThen I finish.", [("search", {"entity": "Rome"})])
     assert read_calls('I look.\n{"name": "search", "arguments": {"entity": "Rome"}}', NAMES)[0] == "I look."
+
+
+def test_a_block_without_a_call_stays():
+    code = "```python\nprint(1)\n```"
+    block = '```json\n{"name": "search", "arguments": {"entity": "Rome"}}\n```'
+    assert read_calls(f"{code}\n{block}", NAMES) == (code, [("search", {"entity": "Rome"})])
 
 
 def test_a_long_text_is_not_searched():

@@ -110,6 +110,15 @@ def test_checks_of_unittest_are_read_from_a_reply_that_was_cut():
         ("n = 1\ndef test(n):\n    assert f(n) == 3", ["assert f(n) == 3"]),
         ("n = 1\nif n:\n    n = 2\nassert f(n) == 3", ["assert f(n) == 3"]),
         ("for n in numbers:\n    assert f(n) == 3", ["assert f(n) == 3"]),
+        ("n = 1\nfor k in [1, 2]:\n    n = n + k\nassert f(n) == 4", ["assert f(n) == 4"]),
+        ("a = []\nfor k in [1, 2]:\n    a.append(k)\nassert f(a) == 3", ["assert f(a) == 3"]),
+        ("n = 9\nfor n in [1]:\n    assert f(n) == 0\nassert f(n) == 1", ["assert f(1) == 0", "assert f(n) == 1"]),
+        (
+            "k = 2\nfor n in [1, 3]:\n    got = f(n, k)\n    assert got == 0",
+            ["assert f(1, 2) == 0", "assert f(3, 2) == 0"],
+        ),
+        ("n = 3\nassert f([n for n in range(3)]) == 3", ["assert f([n for n in range(3)]) == 3"]),
+        ("n = 3\nassert f(lambda n: n) == 3", ["assert f(lambda n: n) == 3"]),
     ],
 )
 def test_tests_stand_alone(code, tests):

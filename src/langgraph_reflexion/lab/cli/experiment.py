@@ -24,7 +24,7 @@ def experiment(
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Another model than the file's one, as in `run --model`.", show_default=False
+            metavar="NAME", help="The model to use instead of the file's, as in `run --model`.", show_default=False
         ),
     ] = None,
     base_url: Annotated[

@@ -136,8 +136,9 @@ def _replace_model(read: _File, model: str | None, base_url: str | None) -> None
     """
     tables = [read.common, *read.environments.values()]
     listed = [axes for axes in (read.matrix.models, *(table.get("models") for table in tables)) if axes]
-    if read.models or listed:
-        raise ConfigurationError("--model and --base-url are for files with one model, and this one has [models]")
+    ablated = [table for table in read.ablations.values() if "model" in table or "base_url" in table]
+    if read.models or listed or ablated:
+        raise ConfigurationError("--model and --base-url are for files with one model, and this one has several")
     for table in tables:
         if model is not None:
             table.pop("model", None)

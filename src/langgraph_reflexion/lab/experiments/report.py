@@ -75,8 +75,8 @@ class RunReport:
     verdicts: dict[str, int] | None
     """Right and wrong verdicts over all trials; None for an oracle, which is always right, and for your own agent."""
     unverified: int
-    """N trials whose verdict says nothing of them, as nothing could be checked; they count as rejected, or as
-    accepted under `upstream`."""
+    """The number of trials in which nothing could be checked. Their verdict counts as a no, and under `upstream` as
+    a yes."""
     answers: dict[str, int] | None
     """The same over the answers that the loop returned, one per task (Table 2 of the paper)."""
     costs: dict[str, float | None]

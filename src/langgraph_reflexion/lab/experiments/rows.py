@@ -32,7 +32,7 @@ class TrialRow(Usage):
     """The evaluator's; None for a fault or on a budget."""
     score: float | None
     unverified: NotRequired[bool]
-    """True if nothing could be checked, so that the verdict says nothing of the trial; absent otherwise."""
+    """True if nothing could be checked, so that the verdict says nothing about the trial; absent otherwise."""
     stop_reason: str
     actions: int
     usage: dict[str, Usage]
