@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, opening_of, with_lessons
+from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, with_lessons
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import read_reflection, status_line
 from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, digest_of, failure, has_reason
@@ -63,7 +64,7 @@ class Reflect:
             shown = drop_longest(steps, self.rules.truncation)
             failed = self.prompts.render(
                 "failed_trial",
-                observation=opening_of(state, self.prompts),
+                observation=task_in_talk(state, self.prompts),
                 steps=shown,
                 calls=calls_of(shown),
                 check=check,
@@ -76,7 +77,8 @@ class Reflect:
                 memory_map=self.memory.map.text(state) if self.memory.map else "",
             )
             failed = with_lessons(failed, state, self.prompts)
-            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), HumanMessage(failed)]
+            last = with_pictures(failed, state, self.client.model)
+            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), last]
 
         return Prompt(render, state["trajectory"])
 
@@ -143,7 +145,7 @@ class Reflect:
     def _why_useless(self, text: str, state: ReflexionState) -> str | None:
         steps = [f"{step['thought']} {step['action']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
-        seen = "\n".join([opening_of(state, self.prompts), *steps, answer_of(state), check])
+        seen = "\n".join([task_in_talk(state, self.prompts), *steps, answer_of(state), check])
         request = self.prompts.render("reflect", examples=())
         return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
 

@@ -19,6 +19,7 @@ import difflib
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -68,15 +69,28 @@ class Fault(ReflexionError, RuntimeError):
         self.retry_after = retry_after
 
 
+_OVERLOADED = (408, 425, 429)
+"""HTTP statuses below 500 after which a retry may succeed."""
+
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 def is_trouble(error: BaseException) -> bool:
-    """Return whether an exception is trouble outside: a `Fault`, or an `OSError` other than those of a wrong path.
+    """Return whether an exception is trouble outside: a `Fault`, an `OSError`, or that of an HTTP service by httpx.
 
-    Those are bugs: the five builtin classes themselves, but not the subclasses of network libraries.
+    A wrong path is a bug: the five builtin classes themselves, but not the subclasses of network libraries. So is a
+    request that a service refuses, unless it is out of order or overloaded.
     """
-    return isinstance(error, Fault | OSError) and type(error) not in _WRONG_PATHS
+    if isinstance(error, Fault | OSError):
+        return type(error) not in _WRONG_PATHS
+    # What was never imported has raised nothing, and `--help` does not wait for it.
+    httpx = sys.modules.get("httpx")
+    if httpx is None:
+        return False
+    if isinstance(error, httpx.HTTPStatusError):
+        status: int = error.response.status_code
+        return status >= 500 or status in _OVERLOADED
+    return isinstance(error, httpx.TransportError)
 
 
 class ModelFault(Fault):
@@ -119,9 +133,10 @@ class EpisodeLost(EnvironmentFault):
     """A trial's episode ended with its process, and cannot be rebuilt (`Environment.replayable`)."""
 
     def __init__(self, task: str, actions: int) -> None:
-        super().__init__(
-            f"the {actions} actions on {task} were lost with their process: the trial starts over", transient=False
-        )
+        lost = f"the {actions} actions on {task} were lost with their process"
+        if not actions:
+            lost = f"the world of this trial of {task} is not there any more"
+        super().__init__(f"{lost}: the trial starts over", transient=False)
 
 
 def checked(target: Checked) -> Checked:

@@ -18,7 +18,8 @@ from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.evaluators.function import to_score
-from langgraph_reflexion.loop.prompting import Prompt, opening_of
+from langgraph_reflexion.loop.conversation import earlier_talk, task_in_talk, with_pictures
+from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -45,8 +46,9 @@ class LLMEvaluator(Evaluator):
         """Return the prompt on the finished trial, and what was said about it."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
-            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial), *said]
+            trial = self.prompts.render("trial", observation=task_in_talk(state, self.prompts), steps=steps)
+            shown = with_pictures(trial, state, self.client.model)
+            return [SystemMessage(self.prompts.render("judge")), shown, *said]
 
         return Prompt(render, state["trajectory"])
 
@@ -172,6 +174,12 @@ JUDGES = {
 the task, the result and the reference answer."""
 
 
+def _asked(state: ReflexionState) -> str:
+    """Return the task for a judge's own prompt, after what was said before it."""
+    asked, talk = state["task"]["instruction"], earlier_talk(state)
+    return f"{talk}\n{asked}" if talk else asked
+
+
 class OpenevalsJudge(Evaluator):
     """A judge of openevals: it accepts or refuses a wrapped agent's result, and its reasons are the feedback.
 
@@ -207,7 +215,7 @@ class OpenevalsJudge(Evaluator):
         from openevals import create_async_llm_as_judge
 
         subjects = {
-            "inputs": state["task"]["instruction"],
+            "inputs": _asked(state),
             "outputs": result_in(state),
             "reference_outputs": reference_of(state["task"]),
         }
