@@ -144,6 +144,7 @@ def checked(target: Checked) -> Checked:
     function: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
     prefix = f"{target.__name__}." if isinstance(target, type) else ""
     signature = inspect.signature(function)
+    takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
 
     @functools.cache
     def arguments() -> Any:
@@ -158,6 +159,9 @@ def checked(target: Checked) -> Checked:
     def wrapper(*args: Any, **named: Any) -> Any:
         from pydantic import ValidationError
 
+        unknown = [name for name in named if name not in signature.parameters]
+        if unknown and not takes_any:
+            raise ConfigurationError(_unknown_argument(target.__name__, unknown[0], signature.parameters))
         given = signature.bind(*args, **named).arguments
         try:
             arguments()(**{name: value for name, value in given.items() if name != "self"})
@@ -169,6 +173,25 @@ def checked(target: Checked) -> Checked:
         return cast(Checked, wrapper)
     target.__init__ = wrapper  # type: ignore[misc]
     return target
+
+
+ELSEWHERE = {
+    "agent": "actor=AGENT",
+    "checkpointer": "create_reflexion(...).compile(checkpointer=...), or create_agent(..., checkpointer=...)",
+    "lessons": "memory=Memory(lessons=Lessons(...))",
+    "make": "actor=WrappedAgent(make=...)",
+    "reset": "actor=WrappedAgent(AGENT, reset=...)",
+    "store": "create_reflexion(...).compile(store=...), or create_agent(..., store=...)",
+}
+"""Where an argument belongs that is looked for elsewhere."""
+
+
+def _unknown_argument(function: str, name: str, known: Iterable[str]) -> str:
+    names = [each for each in known if each != "self"]
+    hint = did_you_mean(name, names)
+    if name in ELSEWHERE:
+        hint = f" (did you mean {ELSEWHERE[name]}?)"
+    return f"{function}() has no argument {name!r}{hint}: it takes {', '.join(names)}"
 
 
 def validated(model: type[Model], given: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> Model:

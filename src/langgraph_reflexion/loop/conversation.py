@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.loop.events import SHOWN
 from langgraph_reflexion.loop.prompting import opening_of
+from langgraph_reflexion.models.sent import inline_picture
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.langgraph import AGENT_NAME
@@ -117,14 +118,18 @@ def task_in_talk(state: ReflexionState, prompts: Prompts) -> str:
 
 
 def with_pictures(text: str, state: ReflexionState, model: object) -> HumanMessage:
-    """Return a message with the pictures of a wrapped agent's conversation, if the model says that it takes some."""
+    """Return a message with the pictures of a wrapped agent's conversation, if the model says that it takes some.
+
+    Files and addresses are left out, as the state may come from somebody else, and a client would open them.
+    """
     profile = getattr(model, "profile", None)
     sees = isinstance(profile, Mapping) and profile.get("image_inputs") is True
     if not sees or "attempt" not in state:
         return HumanMessage(text)
     before, task = asked_in(state)
     shown = [*before, task] if task else before
-    pictures = [block for block in pictures_in(shown) if str(block.get("type")).startswith("image")]
+    found = [inline_picture(block) for block in pictures_in(shown)]
+    pictures = [picture for picture in found if picture is not None]
     if not pictures:
         return HumanMessage(text)
     return HumanMessage([{"type": "text", "text": text}, *pictures])
