@@ -17,7 +17,7 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.langgraph import AGENT_NAME
 from langgraph_reflexion.support.sync import to_thread
-from langgraph_reflexion.support.text import sanitize
+from langgraph_reflexion.support.text import as_text, sanitize
 
 INPUT = 'the graph\'s input is {"task": ...} or {"messages": [...]} with a human message in it'
 
@@ -218,4 +218,4 @@ def in_words(state: ReflexionState, update: Update) -> str:
             outcome, why = f"Stopped after {trials}:", " ".join(update["notes"][-1:])
         case _:
             outcome, why = f"Not solved after {trials}.", evaluation["feedback"] if evaluation else ""
-    return "\n\n".join(filter(None, [update["result"], f"{outcome} {why}".strip()]))
+    return "\n\n".join(filter(None, [as_text(update["result"]), f"{outcome} {why}".strip()]))
