@@ -42,12 +42,14 @@ from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyNam
 from langgraph_reflexion.support.langgraph import Router
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
+RUNS = ("invoke", "ainvoke", "stream", "astream", "astream_events", "batch", "abatch")
+"""The methods of a compiled graph that run it."""
 _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 
 @checked
 def create_reflexion(
-    model: BaseChatModel | str | None = None,
+    model: BaseChatModel | str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     environment: Environment | str | None = None,
     *,
     actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
@@ -73,7 +75,7 @@ def create_reflexion(
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
-            `create_agent` or `create_deep_agent` unless given.
+            `create_agent` or `create_deep_agent` unless given. An agent in its place is taken as `actor`.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
@@ -108,6 +110,9 @@ def create_reflexion(
     """
     options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
     memory = Memory.of(memory)
+    if actor is None and _is_agent(model):
+        # The first argument is what most callers have: their agent.
+        actor, model = cast(Runnable[Any, Any], model), None
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator, approval)
     if agent:
@@ -139,7 +144,8 @@ def create_reflexion(
         one_of("approval.actions", action, environment.actions())
 
     named = cast(BaseChatModel | str | None, reflection_model)
-    client, second = Client.pair(model, named, options, priced=budgets.limits_cost)
+    acts = cast(BaseChatModel | str, model)
+    client, second = Client.pair(acts, named, options, priced=budgets.limits_cost)
     if not agent:
         expect_world(client.model, environment.name)
         expect_world(second.model, environment.name)
@@ -171,6 +177,13 @@ def create_reflexion(
     graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, second)
     graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, rules)
+
+
+def _is_agent(given: object) -> bool:
+    """Return whether the first argument is an agent, and not the model."""
+    if isinstance(given, BaseChatModel | str):
+        return False
+    return callable(given) or isinstance(given, Runnable | WrappedAgent)
 
 
 def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Mapping[str, Any] = {}) -> _Graph:
@@ -216,6 +229,11 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     def __repr__(self) -> str:
         name, rules = self.pool.environment.name, self.rules
         return f"ReflexionGraph({name}, actor={rules.actor}, strategy={rules.strategy}, trials={rules.max_trials})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in RUNS:
+            raise AttributeError(f"the graph is not compiled: create_reflexion(...).compile().{name}(...)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
         compiled = super().compile(*args, **options | {"name": options.get("name") or NAME})

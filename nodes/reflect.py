@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import (
     Prompt,
@@ -14,7 +15,6 @@ from langgraph_reflexion.loop.prompting import (
     charging,
     drop_longest,
     for_record,
-    opening_of,
     with_lessons,
 )
 from langgraph_reflexion.memory import AgentMemory
@@ -71,7 +71,7 @@ class Reflect:
             shown = bounded_trial(drop_longest(steps, self.rules.truncation))
             failed = self.prompts.render(
                 "failed_trial",
-                observation=opening_of(state, self.prompts),
+                observation=task_in_talk(state, self.prompts),
                 steps=shown,
                 calls=calls_of(shown),
                 check=check,
@@ -84,7 +84,8 @@ class Reflect:
                 memory_map=self.memory.map.text(state) if self.memory.map else "",
             )
             failed = with_lessons(failed, state, self.prompts)
-            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), HumanMessage(failed)]
+            last = with_pictures(failed, state, self.client.model)
+            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), last]
 
         return Prompt(render, state["trajectory"])
 
@@ -152,7 +153,7 @@ class Reflect:
         actions = [step["action"]["text"] for step in state["trajectory"] if step["action"]]
         steps = [f"{step['thought']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
-        seen = "\n".join([opening_of(state, self.prompts), *actions, *steps, answer_of(state), check])
+        seen = "\n".join([task_in_talk(state, self.prompts), *actions, *steps, answer_of(state), check])
         request = self.prompts.render("reflect", examples=())
         return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
 

@@ -127,6 +127,10 @@ class Attempt(TypedDict):
     """Its result."""
     state: dict[str, Any]
     """The state in which it ended, without its messages."""
+    kept: NotRequired[list[AnyMessage]]
+    """What it has left of the conversation before the task, such as a summary, if it has shortened that."""
+    world: NotRequired[dict[str, Any] | None]
+    """The saved world of a trial that could not be evaluated, to be evaluated later."""
 
 
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:

@@ -18,7 +18,8 @@ from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.evaluators.function import to_score
-from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, opening_of
+from langgraph_reflexion.loop.conversation import earlier_talk, task_in_talk, with_pictures
+from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
 from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -46,9 +47,10 @@ class LLMEvaluator(Evaluator):
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render(
-                "trial", observation=opening_of(state, self.prompts), steps=bounded_trial(steps)
+                "trial", observation=task_in_talk(state, self.prompts), steps=bounded_trial(steps)
             )
-            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial), *said]
+            shown = with_pictures(trial, state, self.client.model)
+            return [SystemMessage(self.prompts.render("judge")), shown, *said]
 
         return Prompt(render, state["trajectory"])
 
@@ -174,6 +176,12 @@ JUDGES = {
 the task, the result and the reference answer."""
 
 
+def _asked(state: ReflexionState) -> str:
+    """Return the task for a judge's own prompt, after what was said before it."""
+    asked, talk = state["task"]["instruction"], earlier_talk(state)
+    return f"{talk}\n{asked}" if talk else asked
+
+
 class OpenevalsJudge(Evaluator):
     """A judge of openevals: it accepts or refuses a wrapped agent's result, and its reasons are the feedback.
 
@@ -209,7 +217,7 @@ class OpenevalsJudge(Evaluator):
         from openevals import create_async_llm_as_judge
 
         subjects = {
-            "inputs": state["task"]["instruction"],
+            "inputs": _asked(state),
             "outputs": result_in(state),
             "reference_outputs": reference_of(state["task"]),
         }

@@ -6,7 +6,8 @@ of messages that it shares with the call before it, and the messages that it add
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -98,8 +99,27 @@ def _block(block: Any) -> Any:
     return {"type": block["type"], "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
+def inline_picture(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a picture whose data are in its block, and nothing else; None for a file or an address."""
+    data, kind = block.get("base64"), block.get("mime_type")
+    if block.get("type") == "image_url":
+        # OpenAI's form: `data:image/png;base64,...`.
+        place = block.get("image_url")
+        address = place.get("url") if isinstance(place, dict) else place
+        if not isinstance(address, str) or not address.startswith("data:"):
+            return None
+        kind, _, data = address.removeprefix("data:").partition(";base64,")
+    elif block.get("type") != "image":
+        return None
+    if not (isinstance(data, str) and isinstance(kind, str)):
+        return None
+    if not (_PICTURE.fullmatch(kind) and _BASE64.fullmatch(data)):
+        return None
+    return {"type": "image", "base64": data, "mime_type": kind}
+
+
 def expect_no_files(messages: Sequence[BaseMessage]) -> None:
-    """Refuse a prompt of this package that holds or names a file: such prompts consist of text alone.
+    """Refuse a prompt of this package that holds or names a file: they consist of text, and of inline pictures.
 
     Steps and replies come from the state or from a cache, which somebody else may have written, and some clients open
     the path or call the address that a block of an image names.
@@ -110,11 +130,16 @@ def expect_no_files(messages: Sequence[BaseMessage]) -> None:
     for message in messages:
         if isinstance(message.content, str):
             continue
-        if any(_names_file(block) for block in message.content):
+        blocks = [each for each in message.content if not (isinstance(each, dict) and each == inline_picture(each))]
+        if any(_names_file(block) for block in blocks):
             raise ConfigurationError(
                 "a step or a kept reply holds a file or its address, and prompts are texts: the state or "
                 "the cache was changed; begin the task again"
             )
+
+
+_PICTURE = re.compile(r"image/[\w.+-]+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def _names_file(value: Any) -> bool:
