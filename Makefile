@@ -13,7 +13,7 @@ OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
 TAU2 = .venv-tau2
 
-.PHONY: help demo demo-llm figures picture drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
+.PHONY: help demo check-demo demo-llm figures picture drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -36,12 +36,10 @@ demo: $(VENV)/demo  ## Compare two strategies on generated household tasks; need
 	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy reflexion --out runs/demo-reflexion
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion
 
-$(VENV)/bench: pyproject.toml setup.py
-	$(PYTHON) -m venv $(VENV)
-	$(RUN) pip install --quiet --editable '.[bench,webshop]'
-	@touch $@ $(VENV)/demo
+check-demo: $(VENV)/demo runs/demo-reflexion  ## Check the figures of make demo in the README and docs against its runs
+	$(RUN) python -m tests.docs.demo_figures
 
-figures: $(VENV)/bench demo  ## Draw the README's figures from the demo runs; write runs/demo.html
+figures: demo  ## Draw the README's figures from the demo runs; write runs/demo.html
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
 	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
 
@@ -49,7 +47,7 @@ runs/demo-reflexion:
 	$(MAKE) demo
 
 # The page names the commit of its runs: `make demo` in a clean tree first, or it says "-dirty".
-picture: $(VENV)/bench runs/demo-reflexion  ## Take the README's picture of the report page; needs a clean tree and chromium
+picture: $(VENV)/demo runs/demo-reflexion  ## Take the README's picture of the report page; needs a clean tree and chromium
 	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --html runs/demo.html
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,700 \
 		--screenshot=docs/figures/report.png file://$(CURDIR)/runs/demo.html

@@ -23,7 +23,7 @@ background, whichever loops the graph runs on: connections that one step has ope
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NotRequired
+from typing import Any, ClassVar, NotRequired, Protocol, runtime_checkable
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
@@ -293,6 +293,14 @@ class Environment(ABC):
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - most environments have no resources
         """Release the environment's resources. May be called twice."""
+
+
+@runtime_checkable
+class Strict(Protocol):
+    """An environment that can be as strict about actions as the code of the original paper."""
+
+    def strictly(self) -> Environment:
+        """Return the same tasks, played strictly; itself if whoever made it has said how strict it is."""
 
 
 def _wordings(instruction: str) -> list[str]:

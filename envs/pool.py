@@ -202,14 +202,14 @@ class EpisodePool:
                     raise
                 # The fault before it closed the episode. Starting over might meet it again, without end.
                 raise EnvironmentFault(str(ended), transient=False) from ended
-            except OSError as error:
+            except Fault as fault:
+                ended = fault
+                raise
+            except Exception as error:
                 if not is_trouble(error):
                     raise
                 ended = EnvironmentFault(f"{self.environment.name} failed: {type(error).__name__}: {error}")
                 raise ended from error
-            except Fault as fault:
-                ended = fault
-                raise
 
         return await self.retries(attempt)
 

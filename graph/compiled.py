@@ -8,6 +8,7 @@ from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.graph.state import CompiledStateGraph
 
+from langgraph_reflexion.agents.transcript import as_message
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.loop.context import ReflexionContext, check_context
 from langgraph_reflexion.loop.tracing import TrialTracer
@@ -113,5 +114,17 @@ def outermost(chunk: Any, modes: str | Sequence[str]) -> Iterator[Any]:
         within, mode, bare = chunk[0], modes, chunk[1]
     else:
         within, mode, bare = chunk[0], chunk[1], chunk[1:]
+    if mode == "messages":
+        bare = with_message(bare)
     if not within or (mode == "messages" and len(within) == 1 and within[0].startswith("act:")):
         yield bare
+
+
+def with_message(chunk: Any) -> Any:
+    """Return a chunk of `messages` with a message, of which a server has sent the data."""
+    if isinstance(chunk, dict):  # LangGraph's version 2
+        return {**chunk, "data": with_message(chunk["data"])}
+    if isinstance(chunk, tuple) and len(chunk) == 2 and chunk[0] == "messages":
+        return ("messages", with_message(chunk[1]))
+    message, *rest = chunk
+    return (as_message(message), *rest)

@@ -1,6 +1,7 @@
 """The Reflexion agent (Shinn et al. 2023, Algorithm 1) as a graph of six nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -21,8 +22,11 @@ from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
 from langgraph_reflexion.memory import Memory, make_memory
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.memory.reflector import ReflectionFunction, Reflector
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
+from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.models.worlds import expect_world
 from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.approval import Approval
@@ -38,19 +42,21 @@ from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyNam
 from langgraph_reflexion.support.langgraph import Router
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
+RUNS = ("invoke", "ainvoke", "stream", "astream", "astream_events", "batch", "abatch")
+"""The methods of a compiled graph that run it."""
 _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 
 @checked
 def create_reflexion(
-    model: BaseChatModel | str | None = None,
+    model: BaseChatModel | str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     environment: Environment | str | None = None,
     *,
     actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
-    reflection_model: BaseChatModel | str | None = None,
-    memory: Memory | int | None = None,
+    reflection_model: BaseChatModel | str | ReflectionFunction | None = None,
+    memory: Memory | Lessons | int | None = None,
     strategy: Strategy | StrategyName | None = None,
     feedback: Feedback | None = None,
     max_trials: int | None = None,
@@ -69,7 +75,7 @@ def create_reflexion(
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
-            `create_agent` or `create_deep_agent` unless given.
+            `create_agent` or `create_deep_agent` unless given. An agent in its place is taken as `actor`.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
@@ -79,8 +85,11 @@ def create_reflexion(
             function of `(task, trajectory)`, for an agent of any of `task`, `result`, `messages`, `state` and
             `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. An agent needs one.
         heuristic: Says after every action why the trial should stop, or None (h).
-        reflection_model: Writes the reflections (M_sr) and judges; `model` unless given.
-        memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω).
+        reflection_model: Writes the reflections (M_sr) and judges; `model` unless given. A function of any of `task`,
+            `trajectory`, `feedback`, `memory`, `result` and `score`, or an object with such a method
+            `generate_reflection`, only reflects, and returns a text.
+        memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω), and
+            `Lessons()` stands for `Memory(lessons=Lessons())`.
         strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion` or
             `last_attempt_and_reflexion`.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
@@ -101,10 +110,18 @@ def create_reflexion(
     """
     options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
     memory = Memory.of(memory)
+    if actor is None and _is_agent(model):
+        # The first argument is what most callers have: their agent.
+        actor, model = cast(Runnable[Any, Any], model), None
     environment = load_environment(environment) if isinstance(environment, str) else environment
     agent = WrappedAgent.of(actor, environment, evaluator, approval)
     if agent:
         environment, model = agent.environment, model or agent.model
+    reflector = Reflector.of(reflection_model)
+    if reflector:
+        reflection_model = None
+        if agent and model is None and callable(evaluator):
+            model = UnaskedChatModel()
     if model is None:
         raise ConfigurationError("create_reflexion needs model=...: " + (NO_MODEL if agent else "it is the actor"))
     environment = cast(Environment, environment)
@@ -118,6 +135,7 @@ def create_reflexion(
         max_trials=max_trials,
         memory_size=UNLIMITED if memory.keep == "full" else memory.size,
     )
+    environment = rules.applied_to(environment)
     if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.actors]) in environment.actors:
         environment = environment.for_actor(rules.actor)
     prompts = load_prompts(environment.prompts_from).under(prompts)
@@ -125,15 +143,17 @@ def create_reflexion(
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
 
-    client, reflector = Client.pair(model, reflection_model, options, priced=budgets.limits_cost)
+    named = cast(BaseChatModel | str | None, reflection_model)
+    acts = cast(BaseChatModel | str, model)
+    client, second = Client.pair(acts, named, options, priced=budgets.limits_cost)
     if not agent:
         expect_world(client.model, environment.name)
-        expect_world(reflector.model, environment.name)
-    elif chosen.reflects:
-        expect_world(reflector.model, "agents of your own")
-    kept = make_memory(memory, environment, reflector, prompts, rules, budgets, options, approval.reflections)
+        expect_world(second.model, environment.name)
+    elif chosen.reflects and not reflector:
+        expect_world(second.model, "agents of your own")
+    kept = make_memory(memory, environment, second, prompts, rules, budgets, options, approval.reflections)
     acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
-    judge = make_evaluator(evaluator, reflector, acting, environment, prompts, rules, seed)
+    judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, seed)
     stops, pool = heuristic or rules.heuristic, EpisodePool(environment, options.retries)
     reset = Reset(pool, judge, chosen, budgets, approval, kept)
     evaluate = Evaluate(judge, pool, budgets, rules, kept)
@@ -142,7 +162,7 @@ def create_reflexion(
         "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
         "evaluate": evaluate,
-        "reflect": Reflect(reflector, environment, prompts, kept, rules, seed),
+        "reflect": Reflect(second, environment, prompts, kept, rules, seed, reflector),
     }
     if acting:
         loop["act"] = Act(acting, seed, getattr(stops, "count_thoughts", False))
@@ -150,10 +170,20 @@ def create_reflexion(
     elif agent:
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
 
+    if memory.lessons and memory.lessons.learn:
+        # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
+        rules = replace(rules, reflects_at_end=True)
     graph = ReflexionGraph(**schemas)
-    graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, reflector)
+    graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, second)
     graph.pauses = bool(approval.actions or approval.reflections)
     return connect(graph, loop, rules)
+
+
+def _is_agent(given: object) -> bool:
+    """Return whether the first argument is an agent, and not the model."""
+    if isinstance(given, BaseChatModel | str):
+        return False
+    return callable(given) or isinstance(given, Runnable | WrappedAgent)
 
 
 def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Mapping[str, Any] = {}) -> _Graph:
@@ -199,6 +229,11 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     def __repr__(self) -> str:
         name, rules = self.pool.environment.name, self.rules
         return f"ReflexionGraph({name}, actor={rules.actor}, strategy={rules.strategy}, trials={rules.max_trials})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in RUNS:
+            raise AttributeError(f"the graph is not compiled: create_reflexion(...).compile().{name}(...)")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
         compiled = super().compile(*args, **options | {"name": options.get("name") or NAME})

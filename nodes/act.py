@@ -1,15 +1,28 @@
 """act: the actor chooses the next step."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.actors.base import Actor
-from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.loop.prompting import charging
-from langgraph_reflexion.models.calls import CallId, as_data
+from langgraph_reflexion.models.calls import CallId, Reply, as_data
 from langgraph_reflexion.state import Decision, ReflexionState, Update
+
+
+class Chooser(Protocol):
+    """What `Act` asks for steps; an `Actor` is one."""
+
+    def for_task(self, task: Task) -> "Chooser":
+        """Return it with the actions of this task."""
+
+    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+        """Return the next step; see `Actor.choose`."""
+
+    def keep(self, state: ReflexionState, reply: Reply) -> Update:
+        """Return what the state keeps of the reply."""
 
 
 @dataclass
@@ -19,7 +32,7 @@ class Act:
     `thoughts_count` says whether the heuristic counts thoughts as actions, so that they may follow one another.
     """
 
-    actor: Actor
+    actor: Chooser
     seed: int
     thoughts_count: bool = False
 

@@ -3,13 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
+from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
@@ -41,7 +43,8 @@ class Evaluate:
                     settled = await self._finalize(state)
                     steps = [*state["trajectory"], *settled.get("trajectory", [])]
                     seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
-                    score = await self.evaluator.evaluate(seen, config)
+                    shown = await self._shown(seen)
+                    score = await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
             except Fault as error:
                 fault = as_data(error)
                 if isinstance(error, EpisodeLost):  # resumed, the trial starts over
@@ -62,7 +65,7 @@ class Evaluate:
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
         actions, reward = actions_of(state), state["episode"]["reward"]
-        await self.pool.release(state["task"], actions)
+        await self._release(state, actions, evaluated=cut_short or not fault)
         used_up = self.budgets.used_up(state, config, trial=cut_short)
         status = self._status(state["trial"], fault, evaluation, used_up)
         notes = [*state["notes"], str(used_up)] if status == "budget" and not cut_short else state["notes"]
@@ -84,6 +87,18 @@ class Evaluate:
         update |= {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
         update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
         return with_answer(state, update, config)
+
+    async def _shown(self, state: ReflexionState) -> ReflexionState:
+        """Return what the evaluator sees of a trial.
+
+        Raises:
+            EpisodeLost: what it is to see is not there any more.
+        """
+        return state
+
+    async def _release(self, state: ReflexionState, actions: list[Action], *, evaluated: bool) -> None:
+        """Let the trial's episode go."""
+        await self.pool.release(state["task"], actions)
 
     async def _finalize(self, state: ReflexionState) -> Update:
         """Return what the environment adds to a trial that was stopped, and nothing for one that ended by itself."""

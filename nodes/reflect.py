@@ -2,16 +2,25 @@
 
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import Prompt, charging, drop_longest, for_record, opening_of, with_lessons
+from langgraph_reflexion.loop.prompting import (
+    Prompt,
+    bounded_trial,
+    charging,
+    drop_longest,
+    for_record,
+    with_lessons,
+)
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import read_reflection, status_line
 from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, digest_of, failure, has_reason
+from langgraph_reflexion.memory.reflector import Reflector
 from langgraph_reflexion.memory.useful import REJECTED, STANDS_ALONE, whole_sentences, why_useless
 from langgraph_reflexion.models.calls import CallId, as_data, note
 from langgraph_reflexion.models.client import Client
@@ -39,6 +48,8 @@ class Reflect:
     memory: AgentMemory
     rules: Rules
     seed: int
+    reflector: Reflector | None = None
+    """Code that reflects in place of the model."""
 
     def prompt(self, state: ReflexionState, again: str = "") -> Prompt:
         """Return the prompt on the trial that failed.
@@ -57,10 +68,10 @@ class Reflect:
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
             examples, notes = left_over(fitting, earlier, left_out)
-            shown = drop_longest(steps, self.rules.truncation)
+            shown = bounded_trial(drop_longest(steps, self.rules.truncation))
             failed = self.prompts.render(
                 "failed_trial",
-                observation=opening_of(state, self.prompts),
+                observation=task_in_talk(state, self.prompts),
                 steps=shown,
                 calls=calls_of(shown),
                 check=check,
@@ -73,11 +84,14 @@ class Reflect:
                 memory_map=self.memory.map.text(state) if self.memory.map else "",
             )
             failed = with_lessons(failed, state, self.prompts)
-            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), HumanMessage(failed)]
+            last = with_pictures(failed, state, self.client.model)
+            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), last]
 
         return Prompt(render, state["trajectory"])
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        if not self.is_due(state):
+            return {}
         call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
         update: Update = {}
         try:
@@ -98,12 +112,20 @@ class Reflect:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
         return update | {"trials": [{**state["trials"][-1], **for_record(paid)}], **paid}
 
+    def is_due(self, state: ReflexionState) -> bool:
+        """Return whether the failed trial is reflected on: the last one of a task only for a reason."""
+        if state["status"] != "failed" or self.rules.reflects_at_end:
+            return True
+        return self.memory.lessons.learns_from_last(state)
+
     async def _written(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> str | None:
         """Return the reflection that a model writes; None if it is useless, also when asked for once more.
 
         Raises:
             ModelFault: the model gave no reply.
         """
+        if self.reflector:
+            return await self.reflector.write(state, self.rules)
         prompt = self.prompt(state)
         reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
         if not self.rules.rejects_reflections or isinstance(self.client.model, KnowsSomeWorlds):
@@ -131,7 +153,7 @@ class Reflect:
         actions = [step["action"]["text"] for step in state["trajectory"] if step["action"]]
         steps = [f"{step['thought']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
-        seen = "\n".join([opening_of(state, self.prompts), *actions, *steps, answer_of(state), check])
+        seen = "\n".join([task_in_talk(state, self.prompts), *actions, *steps, answer_of(state), check])
         request = self.prompts.render("reflect", examples=())
         return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
 

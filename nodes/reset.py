@@ -1,6 +1,7 @@
 """reset: a trial begins in a fresh episode; before the first one, the task is prepared."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -9,7 +10,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.evaluators.base import Evaluator, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.conversation import read_task
 from langgraph_reflexion.loop.episodes import new_episode
@@ -59,7 +60,7 @@ class Reset:
             with charging(update, "reset") as paid:
                 if begins:
                     prepared = await self.pool.prepare(task)
-                    made = await self.evaluator.prepare(task, config)
+                    made = await tried(self.pool.retries, partial(self.evaluator.prepare, task, config))
                     update["task"] = task = Task(**{**task, "prepared": prepared | made})
                 observation, snapshot = await self.pool.start(task)
         except Fault as fault:

@@ -6,7 +6,6 @@ describes its world, and examples. A file in the domain's folder replaces the on
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -20,6 +19,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, checked, did_you_mean, explain
+from langgraph_reflexion.support.files import read_toml
 
 _HERE = Path(__file__).parent
 DOMAINS = tuple(sorted(path.parent.name for path in _HERE.glob("*/setting.md")))
@@ -270,9 +270,9 @@ def _read(folders: Sequence[Path], name: str, kind: type[_T]) -> list[_T]:
     if path is None:
         return []
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
         return TypeAdapter(dict[Literal["example"], list[kind]]).validate_python(content)["example"]  # type: ignore[valid-type]
     except ValidationError as error:
         raise ConfigurationError(f"{path}: {explain(error)}") from error
-    except (OSError, ValueError, KeyError) as error:
+    except KeyError as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from error

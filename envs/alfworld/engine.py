@@ -12,6 +12,9 @@ Syntax = Literal["move", "put"]
 PUT_FORMS: dict[Syntax, str] = {"move": "move {object} to {receptacle}", "put": "put {object} in/on {receptacle}"}
 """The form of the action that sets an object down, by syntax."""
 
+NOTHING = "Nothing happens."
+"""The answer to a command that is not possible now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Game:

@@ -1,5 +1,6 @@
 """ALFWorld (Shridhar et al. 2021): household tasks in text, on either of two engines."""
 
+import copy
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +35,11 @@ class ALFWorld(Environment):
         path: A folder of games, which becomes the split `path` and the default. For the official splits, the folder
             that `alfworld-download` filled.
         max_steps: Number of commands after which an episode is truncated.
+        strict: Whether text that is not a command is answered with "Nothing happens.", as by the original engine, and
+            not with the allowed actions. Under the profile `upstream` it is unless given.
 
     Raises:
-        ConfigurationError: There is no such engine, or `max_steps` is below 1.
+        ConfigurationError: There is no such engine, `max_steps` is below 1, or `strict` is not a bool.
         EnvironmentUnavailable: The engine is not installed.
     """
 
@@ -56,15 +59,19 @@ class ALFWorld(Environment):
         seed: int = 0,
         path: str | os.PathLike[str] | None = None,
         max_steps: int = 50,
+        strict: bool | None = None,
     ) -> None:
         self.engine = one_of("engine", engine, ENGINES)
         if max_steps < 1:
             raise ConfigurationError(f"max_steps is {max_steps}, but at least one step must be allowed")
+        if not isinstance(strict, bool | None):  # the string "False" would be true
+            raise ConfigurationError(f"strict is {strict!r}: give true or false")
         if engine == "textworld" and (reason := unavailable()):
             raise EnvironmentUnavailable(reason)
         self.seed = seed
         self.path = None if path is None else Path(path).expanduser().resolve()
         self.max_steps = max_steps
+        self.strict = strict
         self.blocking = engine == "textworld"
         if path is not None:
             self.splits = ("path", *type(self).splits)
@@ -80,10 +87,18 @@ class ALFWorld(Environment):
         world = self._world(game)
         engine: Engine = NativeEngine(world) if world else TextWorldEngine(game, self._workers)
         try:
-            return ALFWorldEpisode(engine, game.syntax, self.max_steps)
+            return ALFWorldEpisode(engine, game.syntax, self.max_steps, strict=bool(self.strict))
         except BaseException:
             engine.close()
             raise
+
+    def strictly(self) -> "ALFWorld":
+        """Return the games with strict actions, unless `strict` was given; see `Strict`. Both share the engines."""
+        if self.strict is not None:
+            return self
+        household = copy.copy(self)
+        household.strict = True
+        return household
 
     def blocks(self, task: Task) -> bool:
         return self.blocking or release_of(self.game(task)) is None

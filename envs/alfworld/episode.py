@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from langgraph_reflexion.envs.actions import invalid_action
-from langgraph_reflexion.envs.alfworld.engine import PUT_FORMS, Engine, Syntax
+from langgraph_reflexion.envs.alfworld.engine import NOTHING, PUT_FORMS, Engine, Syntax
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 
 Object = Annotated[str, 'name and number of an object, such as "mug 1"']
@@ -31,12 +31,14 @@ class ALFWorldEpisode(Episode):
         engine: The live game; the episode resets and closes it.
         syntax: The game's command for setting an object down; the episode accepts both.
         max_steps: Number of commands after which the episode is truncated. Invalid actions do not count.
+        strict: Whether an invalid action is answered with "Nothing happens.", and not explained.
     """
 
-    def __init__(self, engine: Engine, syntax: Syntax = "move", max_steps: int = 50) -> None:
+    def __init__(self, engine: Engine, syntax: Syntax = "move", max_steps: int = 50, *, strict: bool = False) -> None:
         self._engine = engine
         self._put = PUT_FORMS[syntax]
         self._left = max_steps
+        self._strict = strict
         self._terminated = self._truncated = False
         self.observation = engine.reset().removeprefix(_BANNER).strip()
 
@@ -49,6 +51,8 @@ class ALFWorldEpisode(Episode):
         return replace(result, reward=1.0 if self._engine.won else 0.0)
 
     def invalid(self, why: str) -> str:
+        if self._strict:
+            return NOTHING
         return invalid_action(why, game_forms(self._put))
 
     def close(self) -> None:

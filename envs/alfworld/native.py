@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
+from langgraph_reflexion.envs.alfworld.engine import NOTHING
 from langgraph_reflexion.envs.alfworld.pddl import Fact
 from langgraph_reflexion.envs.alfworld.releases import HELP
 from langgraph_reflexion.envs.alfworld.world import TREATMENTS, World, listing
 
-NOTHING = "Nothing happens."
 _BETWEEN = {"move": " to ", "put": " in/on "}
 
 

@@ -15,7 +15,7 @@ from langgraph_reflexion.envs.base import (
     Task,
     action,
 )
-from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER, Answer
+from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER, Answer, handed_in
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.questions import task_data
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
@@ -113,3 +113,10 @@ class ChainOfThought(Environment):
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         return self.questions.review(task, trial)
+
+    def answer(self, task: Task) -> str:
+        return self.questions.answer(task)
+
+    def handed_in(self, actions: Sequence[Action]) -> str | None:
+        """Return the answer that a trial has handed in, or None."""
+        return handed_in(actions)

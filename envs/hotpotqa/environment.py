@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
+from langgraph_reflexion.envs.base import Action, FinishedTrial, Review, Task
 from langgraph_reflexion.envs.hotpotqa.chain_of_thought import PROFILE_OVERRIDES, ChainOfThought
-from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match, overlap
+from langgraph_reflexion.envs.hotpotqa.episode import handed_in
+from langgraph_reflexion.envs.hotpotqa.grading import exact_match, overlap
 from langgraph_reflexion.envs.hotpotqa.questions import Question, read_questions, task_data
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.envs.hotpotqa.world.questions import TOPIC_SPLITS, own_world, topic_questions
@@ -52,6 +53,9 @@ class HotPotQA(WikiEnvironment):
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return exact match, F1, precision and recall of the answer; all are 0 without an answer."""
-        answers = (str(a["args"].get("answer") or "") for a in trial["actions"] if a["name"] == "finish")
-        answer, gold = next(filter(answered, answers), None), task_data(task)["answer"]
+        answer, gold = self.handed_in(trial["actions"]), task_data(task)["answer"]
         return Review(measures={"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()})
+
+    def handed_in(self, actions: Sequence[Action]) -> str | None:
+        """Return the answer that a trial has handed in, or None."""
+        return handed_in(actions)

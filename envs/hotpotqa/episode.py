@@ -1,5 +1,6 @@
 """Episodes on a wiki: search for a page, look up words on it, finish with an answer (ReAct, Yao et al. 2023)."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel
@@ -113,3 +114,9 @@ class WikiEpisode(Episode):
             self._open = Page(read.open.title, read.open.sentences)
         self._looked_up = read.looked_up
         self._answer = read.answer
+
+
+def handed_in(actions: Sequence[Action]) -> str | None:
+    """Return the answer that these actions have handed in, or None."""
+    answers = (str(each["args"].get("answer") or "") for each in actions if each["name"] == "finish")
+    return next(filter(answered, answers), None)

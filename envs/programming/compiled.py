@@ -14,7 +14,7 @@ from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
-from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, as_line, ended_by
+from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, as_line, ended_by, holds
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -188,7 +188,7 @@ def _holds(language: Language, case: Case, printed: str) -> bool:
     except (ValueError, RecursionError):
         return False
     if case.comparison == "close":
-        return type(value) in (int, float) and abs(value - wanted) < case.atol
+        return type(value) in (int, float) and holds(value, "close", wanted, case.atol)
     return _same(value, wanted) is (case.comparison == "==")
 
 

@@ -147,7 +147,8 @@ def _test(problem: Problem, expression: str, value: str) -> str:
             literal_of(spelt)
         except NotLiteralError:
             continue
-        found = tests_in(f"assert {expression} == {spelt}", problem.language)
+        # The expression may be a comparison, or end in a comment.
+        found = tests_in(f"assert ({expression}\n) == {spelt}", problem.language)
         return next(iter(found), "")
     return ""
 

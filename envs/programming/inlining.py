@@ -2,6 +2,7 @@
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -11,6 +12,8 @@ MOST_ROUNDS = 100
 """Maximum rounds of a loop that are written out."""
 LONGEST_LOOP = 5
 """Maximum statements of a loop that is written out."""
+MOST_NODES = 2000
+"""Maximum nodes of a statement's tree with the values in place: one with more is too long for a test."""
 
 _NESTED = ("body", "orelse", "finalbody")
 Values = Mapping[str, ast.expr]
@@ -35,16 +38,17 @@ def standing_alone(
             _remember(values, node.targets[0].id, node.value)
             continue
         rounds = _rounds(node, values) if loops and isinstance(node, ast.For) else []
-        if isinstance(node, ast.For) and rounds:
-            _forget(values, node.target)
-            _forget_changed(values, node.body)
-            for bound in rounds:
-                yield from standing_alone(node.body, values | bound, loops=False)
+        for bound in rounds:
+            yield from standing_alone(node.body, values | bound, loops=False)  # type: ignore[attr-defined]
+        if rounds:
+            _forget(values, _stored(node))
             continue
         if isinstance(node, ast.Assert | ast.Expr | ast.With):
             yield _replaced(node, values)
-        if not isinstance(node, ast.Assert) and not _is_check(node):
-            _forget(values, node)
+        if _is_sub_test(node):
+            _forget(values, _stored(node))
+        elif not isinstance(node, ast.Assert) and not _is_check(node):
+            _forget(values, _named(node))
         for name in _NESTED:
             yield from standing_alone(getattr(node, name, []), values, loops=loops)
 
@@ -60,23 +64,28 @@ def _remember(values: dict[str, ast.expr], name: str, value: ast.expr) -> None:
         values[name] = replaced
 
 
-def _forget_changed(values: dict[str, ast.expr], body: Sequence[ast.stmt]) -> None:
-    """Forget the variables that the body of a loop may change, as each round may give them another value."""
-    for node in body:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                _forget(values, target)
-        elif not isinstance(node, ast.Assert) and not _is_check(node):
-            _forget(values, node)
+def _forget(values: dict[str, ast.expr], names: set[str]) -> None:
+    for name in names:
+        values.pop(name, None)
 
 
-def _forget(values: dict[str, ast.expr], node: ast.AST) -> None:
-    """Forget the variables that a statement or its blocks may change, and the parameters of a function."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            values.pop(each.id, None)
-        elif isinstance(each, ast.arg):
-            values.pop(each.arg, None)
+def _named(node: ast.AST) -> set[str]:
+    """Return the variables that a statement or its blocks may change, and the parameters of a function."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | _stored(node)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the names that a node gives a value, such as the variables of a comprehension, and parameters."""
+    nodes = list(ast.walk(node))
+    names = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return names | {each.arg for each in nodes if isinstance(each, ast.arg)}
+
+
+def _is_sub_test(node: ast.stmt) -> bool:
+    match node:
+        case ast.With([ast.withitem(ast.Call(ast.Attribute(_, "subTest")))]):
+            return True
+    return False
 
 
 def _is_check(node: ast.stmt) -> bool:
@@ -88,6 +97,8 @@ def _is_check(node: ast.stmt) -> bool:
 
 def _rounds(loop: ast.For, values: Values) -> list[dict[str, ast.expr]]:
     """Return the variables of a loop for each of its rounds; nothing if it is not a short loop over a literal."""
+    if _depends_on_rounds(loop, values):
+        return []
     over = _replaced(loop.iter, values)
     if len(loop.body) > LONGEST_LOOP or not isinstance(over, ast.List | ast.Tuple) or len(over.elts) > MOST_ROUNDS:
         return []
@@ -106,6 +117,21 @@ def _rounds(loop: ast.For, values: Values) -> list[dict[str, ast.expr]]:
     return rounds
 
 
+def _depends_on_rounds(loop: ast.For, values: Values) -> bool:
+    """Return whether a round depends on the ones before, as with a counter, or leaves out a part of the body."""
+    nodes = [each for statement in loop.body for each in ast.walk(statement)]
+    if any(isinstance(each, ast.If | ast.Continue | ast.Break | ast.AugAssign) for each in nodes):
+        return True
+    for statement in loop.body:
+        changed = _stored(statement)
+        if isinstance(statement, ast.Expr) and not _is_check(statement):
+            # A call such as `numbers.append(n)` may change what it names.
+            changed = _named(statement)
+        if changed & values.keys():
+            return True
+    return False
+
+
 class _Replacing(ast.NodeTransformer):
     def __init__(self, values: Values) -> None:
         self.values = values
@@ -118,24 +144,18 @@ class _Replacing(ast.NodeTransformer):
 
 def _replaced(node: _Node, values: Values) -> _Node:
     """Return a copy of a node with the values of variables in their place; the node itself if it has none."""
-    # A comprehension or a lambda in the node may give one of the names to something else.
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} - _bound_in(node)
-    found = {name: value for name, value in values.items() if name in names}
+    nodes = list(ast.walk(node))
+    used = Counter(each.id for each in nodes if isinstance(each, ast.Name))
+    # The variables of a comprehension or lambda are others of the same name.
+    used_here = used.keys() - _stored(node)
+    found = {name: values[name] for name in used_here if name in values}
     if not found:
+        return node
+    size = len(nodes) + sum(used[name] * sum(1 for _ in ast.walk(value)) for name, value in found.items())
+    if size > MOST_NODES:
         return node
     try:
         made: _Node = _Replacing(found).visit(copy.deepcopy(node))
     except RecursionError:
         return node
     return made
-
-
-def _bound_in(node: ast.AST) -> set[str]:
-    """Return the names that a node gives to something itself: in comprehensions, as parameters, or by `as`."""
-    bound = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            bound.add(each.id)
-        elif isinstance(each, ast.arg):
-            bound.add(each.arg)
-    return bound

@@ -3,8 +3,12 @@
 A tree is a tuple of a kind and its parts: `("int", 3)`, `("str", "a")`, `("list", ...)`. Maps and sets are unordered.
 Strings and string slices are the same kind, since Rust compares them. Each NaN is a separate object, so that
 two are unequal in tuples, too.
+
+What is read may be a candidate's own writing, so a value has a limited depth and size, and no choice of numbers makes
+a set slow.
 """
 
+import math
 import re
 from typing import Any, NoReturn
 
@@ -25,6 +29,11 @@ _TOKEN = re.compile(
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", "'": "'", '"': '"'}
 _ESCAPE = re.compile(r"\\(u\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{2})|\n\s*|.)", re.DOTALL)
 _MAX_DEPTH = 100
+_MAX_PARTS = 500_000
+"""Values within a value, those of `[x; n]` counted n times: more than a megabyte of text spells out."""
+_MAX_DIGITS = 130
+"""Characters of an integer: an i128 in binary has up to 128 digits, and underscores are left out."""
+_HASHED_APART = 1 << 60
 _CONVERSIONS = ("to_string", "to_owned", "into", "to_vec", "clone", "as_str")
 
 
@@ -43,12 +52,37 @@ def read_value(text: str) -> Tree:
 
 def close(one: Tree, other: Tree, atol: float) -> bool:
     """Whether two numbers are within a tolerance."""
-    return all(each[0] in ("float", "int") for each in (one, other)) and abs(one[1] - other[1]) < atol
+    if one[0] not in ("float", "int") or other[0] not in ("float", "int"):
+        return False
+    # Python refuses to subtract an integer beyond the largest float from a float.
+    first, second = one[1], other[1]
+    if "float" in (one[0], other[0]):
+        first, second = _as_float(first), _as_float(second)
+    return bool(abs(first - second) < atol)
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def _int(number: int) -> Tree:
+    """Return the tree of an integer.
+
+    Python gives integers that differ by a multiple of 2**61 - 1 the same hash, and a set of such is quadratic. Text
+    is hashed with a random key.
+    """
+    if abs(number) < _HASHED_APART:
+        return ("int", number)
+    return ("int", number, str(number))
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text, self._at = text.rstrip(), 0
+        self._parts = 0
         self.kind, self._token = "", ""
         self._match: re.Match[str] | None = None
         self._next()
@@ -60,6 +94,7 @@ class _Reader:
         """Parse the next value."""
         if depth > _MAX_DEPTH:
             self.fail()
+        self._count(1)
         tree = self._start(depth)
         while self._accept("."):
             if self._token not in _CONVERSIONS:
@@ -77,7 +112,11 @@ class _Reader:
         if kind == "int" and match is not None:
             if (match["suffix"] or "").startswith("f"):
                 return ("float", float(token.replace("_", "")))
-            return ("int", int(token.replace("_", ""), 0 if re.match(r"-?0[xbo]", token) else 10))
+            digits = token.replace("_", "")
+            if len(digits) > _MAX_DIGITS:
+                self.fail()
+            base = 0 if re.match(r"-?0[xbo]", digits) else 10
+            return _int(int(digits, base))
         if kind == "raw" and match is not None:
             return ("str", match["inner"])
         if kind == "string":
@@ -96,7 +135,9 @@ class _Reader:
                 return self.value(depth + 1)
             case "-":
                 tree = self.value(depth + 1)
-                return (tree[0], -tree[1]) if tree[0] in ("int", "float") else self.fail()
+                if tree[0] == "int":
+                    return _int(-tree[1])
+                return ("float", -tree[1]) if tree[0] == "float" else self.fail()
             case "(":
                 items, comma = self._items(")", depth)
                 return items[0] if len(items) == 1 and not comma else ("tuple", *items)
@@ -160,17 +201,26 @@ class _Reader:
         """Parse the rest of a list, also `[value; count]`."""
         if self._accept("]"):
             return []
+        before = self._parts
         first = self.value(depth + 1)
+        inside = self._parts - before
         if self._accept(";"):
             count = self.value(depth + 1)
             self._expect("]")
             if count[0] != "int" or not 0 <= count[1] <= 100_000:
                 self.fail()
+            # `[[[0; 1000]; 1000]; 1000]` is short, and would be hashed or compared for hours.
+            self._count(inside * count[1])
             return [first] * int(count[1])
         if self._accept(","):
             return [first, *self._items("]", depth)[0]]
         self._expect("]")
         return [first]
+
+    def _count(self, parts: int) -> None:
+        self._parts += parts
+        if self._parts > _MAX_PARTS:
+            self.fail()
 
     def _expect(self, mark: str) -> None:
         if not self._accept(mark):

@@ -1,5 +1,6 @@
 """WebShop (Yao et al. 2022): buy the product that an instruction describes."""
 
+import copy
 import os
 import re
 import threading
@@ -39,7 +40,8 @@ class WebShop(Environment):
             `train`. A file is read once, which takes long if it is large, and cached in
             `$XDG_CACHE_HOME/langgraph-reflexion`.
         seed: Seed of the generated products and goals, and of the budgets and prices of the official ones.
-        strict: Whether actions are as strict as in ReAct and Reflexion; see `WebShopEpisode`.
+        strict: Whether actions are as strict as in ReAct and Reflexion; see `WebShopEpisode`. Under the profile
+            `upstream` they are unless given.
 
     Raises:
         ConfigurationError: `strict` is not a bool.
@@ -67,10 +69,10 @@ class WebShop(Environment):
         },
     }
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, seed: int = 0, strict: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None = None, seed: int = 0, strict: bool | None = None) -> None:
         if not all(map(find_spec, ("ijson", "rapidfuzz", "Stemmer"))):
             raise EnvironmentUnavailable(f"WebShop needs {the_extra('webshop')}")
-        if not isinstance(strict, bool):  # the string "False" would be true
+        if not isinstance(strict, bool | None):  # the string "False" would be true
             raise ConfigurationError(f"strict is {strict!r}: give true or false")
         self.seed, self.strict = seed, strict
         self.files = None if path is None else find_files(path)
@@ -89,7 +91,15 @@ class WebShop(Environment):
         return [self._task(chosen, number, goals[number].instruction) for number in numbers[:limit]]
 
     def start(self, task: Task) -> WebShopEpisode:
-        return WebShopEpisode(self._shop(task), self.strict)
+        return WebShopEpisode(self._shop(task), bool(self.strict))
+
+    def strictly(self) -> "WebShop":
+        """Return the shop with strict actions, unless `strict` was given; see `Strict`. Both share their products."""
+        if self.strict is not None:
+            return self
+        shop = copy.copy(self)
+        shop.strict = True
+        return shop
 
     def blocks(self, task: Task) -> bool:
         """Return whether the shop is on disk or still to be made; see `Environment.blocks`."""

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 from langgraph_reflexion.envs.sandbox.exposed_paths import exposed_paths
 from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.envs.sandbox.types import RESERVED, below
+from langgraph_reflexion.envs.workspace import test_runners
 from langgraph_reflexion.envs.workspace.copies import Copy, remove
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED, holds_dependencies
 from langgraph_reflexion.errors import ConfigurationError
@@ -32,6 +34,8 @@ class CommandResult:
     seconds: float
     lacks_evidence: str = ""
     """Why an exit status of 0 does not count; see `test_evidence`."""
+    reported: str = ""
+    """What test programs reported apart from their output; see `test_runners`."""
 
     @property
     def succeeded(self) -> bool:
@@ -55,8 +59,13 @@ class Commands:
     data: dict[str, Any]
     dependencies: list[str]
 
-    def run(self, command: str, copy: Copy) -> CommandResult:
+    def run(self, command: str, copy: Copy, env: Mapping[str, str] | None = None) -> CommandResult:
         """Run a command line, for `/bin/sh`, in a copy, which it may change.
+
+        Args:
+            command: The command line.
+            copy: The copy.
+            env: Environment variables besides the task's.
 
         Raises:
             ConfigurationError: the copy cannot be mounted at the original's path.
@@ -86,8 +95,12 @@ class Commands:
             _make_way(copy.root, name)
             binds.append(Bind(original / name, place / name))
         shown = [Bind(Path(path)) for path in self.data.get("show", ())]
+        runners = test_runners.PLACE if moves else test_runners.FOLDER
+        # `own`, as it has no sockets that a program could misuse.
+        shown.append(Bind(test_runners.FOLDER, runners, own=True))
+        variables = {"CI": "true", **test_runners.environment(runners), **self.data.get("env", {}), **(env or {})}
         done = self.sandbox.run(
-            ["/bin/sh", "-c", 'exec 2>&1; exec /bin/sh -c "$1"', "sh", command],
+            ["/bin/sh", "-c", 'exec 2>&1; exec /bin/sh -c "$1"', "sh", test_runners.through_runner(command, runners)],
             cwd=place,
             limits=Limits(
                 wall=wall,
@@ -99,11 +112,10 @@ class Commands:
                 files=200_000,
                 output=_OUTPUT,
             ),
-            policy=Policy(
-                network=self.data["network"], binds=(*binds, *shown), env={"CI": "true", **self.data.get("env", {})}
-            ),
+            policy=Policy(network=self.data["network"], binds=(*binds, *shown), env=variables),
         )
-        return CommandResult(command, done.status, done.exit_code, done.text, done.seconds)
+        reported = done.result.decode(errors="replace")
+        return CommandResult(command, done.status, done.exit_code, done.text, done.seconds, reported=reported)
 
     def search(self, pattern: str, folder: str, copy: Copy) -> CommandResult:
         """Search the files in a folder of a copy for an extended regular expression."""

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable
 
 from langgraph_reflexion.envs.sandbox.types import below
+from langgraph_reflexion.envs.workspace.makefiles import Makefile, Targets, built_in_target, deciding, npm_commands
 from langgraph_reflexion.support.files import own_table
 
 _TABLE = dict(own_table(__file__, "protected.toml"))
@@ -18,7 +19,6 @@ PROTECTED = tuple(itertools.chain(*_TABLE.values()))
 
 _PYTHON = (".py", ".pyc", ".so", ".pyd")
 _MAKE = re.compile(r"(?:.*/)?(?:GNU)?[Mm]akefile|.*\.mk")
-_TARGETS = re.compile(r"^([^\s#:=$%][^#:=$%\n]*?)\s*::?(?!=)", re.MULTILINE)
 _INCLUDED = re.compile(r"^[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 
 _STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
@@ -62,21 +62,51 @@ class Additions:
         self._folders = {""}.union(*map(_above, paths))
         # Only in a folder without `__init__.py` are modules found by their own names.
         self._packages = {posixpath.dirname(path) for path in paths if posixpath.basename(path) == "__init__.py"}
-        self._targets: set[str] = set()
+        self._targets = Targets()
         self.included: set[str] = set()
         """The files that makefiles include."""
+        self.run: set[str] = set()
+        """The files that makefiles and npm's scripts run, and whose exit status decides."""
+        self._exists = self._paths.__contains__
+        commands = list(commands)
+        made = [command for command in commands if re.search(r"\bg?make\b", command)]
+        goals = [word for command in made for word in re.findall(r"[\w./-]+", command)]
         for path in filter(_MAKE.fullmatch, paths):
-            text, folder = read(path), posixpath.dirname(path)
-            self._targets.update(_joined(folder, _TARGETS.findall(text)))
-            self.included.update(_joined(folder, _INCLUDED.findall(text)))
+            makefile, folder = Makefile(read(path)), posixpath.dirname(path)
+            self._read_targets(makefile, folder)
+            self.included.update(_joined(folder, _INCLUDED.findall(read(path))))
+            for line in makefile.recipes(goals) if made else []:
+                self._add_run(folder, line)
         for command in commands:
-            if re.search(r"\bg?make\b", command):
-                self._targets.update(_joined("", re.findall(r"[\w./-]+", command)))
-        self._targets -= {*self._folders, *paths}
+            self._read_packages(command, read)
+        for name in goals:
+            self._targets.add("", name)
+        self._targets.discard({*self._folders, *paths})
+
+    def _read_targets(self, makefile: Makefile, folder: str) -> None:
+        for name in makefile.targets:
+            self._targets.add(folder, name)
+        for path in self._paths:
+            made = built_in_target(path)
+            if made and posixpath.dirname(path) == folder:
+                self._targets.add("", made)
+                self._targets.add("", f"{made}.o")
+
+    def _read_packages(self, command: str, read: Callable[[str], str]) -> None:
+        if not re.search(r"\b(?:npm|pnpm|yarn)\b", command):
+            return
+        for path in self._paths:
+            if posixpath.basename(path) == "package.json":
+                for line in npm_commands(command, read(path)):
+                    self._add_run(posixpath.dirname(path), line)
+
+    def _add_run(self, folder: str, line: str) -> None:
+        for part in deciding(line):
+            self.run.update(scripts_run([f"cd ./{folder} && {part}"], self._exists))
 
     def target(self, path: str) -> bool:
         """Whether `make` takes it for a target, which is up to date if it exists."""
-        return not self._targets.isdisjoint({path, *_above(path)})
+        return any(each in self._targets for each in (path, *_above(path)))
 
     def module(self, path: str) -> bool:
         """Whether a test program imports it, or a type checker reads it, in place of the module of that name."""

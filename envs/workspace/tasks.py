@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, explain
+from langgraph_reflexion.support.files import read_toml
 
 
 def _text(given: str) -> str:
@@ -83,12 +83,7 @@ def read_tasks(file: Path) -> list[Task]:
     Raises:
         ConfigurationError: the file cannot be read, or a key is wrong.
     """
-    try:
-        read = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigurationError(f"{file}: {error}") from None
+    read = read_toml(file)
     given = read["task"] if read.keys() == {"task"} else [read]
     if not isinstance(given, list) or not given:
         raise ConfigurationError(f"{file}: give the tasks as [[task]]")

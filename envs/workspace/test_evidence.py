@@ -1,36 +1,96 @@
-"""Evidence in a test program's output that its tests ran to the end and passed.
+"""Evidence that the tests of a test program ran to the end and passed.
 
-Code under test runs in the process that tests it, and can end that process with status 0. Faking the test program's
-summary is harder: pytest, node and cargo capture a test's output. So the known test programs must print their
-summary. This catches a stray `exit(0)` and simple cheats, but not code that is written to deceive the test program.
+Code under test runs in the process that tests it, and can end that process with status 0. So the known test programs
+must print their summary. pytest and node keep a test's output apart from it. unittest and cargo do not: unittest
+reports its result apart from its output, and cargo must print a line for each of its tests (see `test_runners`). This
+catches a stray `exit(0)` and simple cheats, but not code that is written to deceive the test program.
+
+All readers here take linear time: the output may be a megabyte of anything.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
+from langgraph_reflexion.envs.workspace.test_runners import CARGO, UNITTEST, active, listed, unittest_failure
 from langgraph_reflexion.envs.workspace.truncate import plain_text
 
 Source = Callable[[str], str]
 """Reads a file that the output names; returns "" if there is none."""
 
-_SUMMARY = re.compile(r"^=*\s*((?:\d+ [a-z ]+?(?:, )?)+) in \S*s\b", re.MULTILINE)
+_SUMMARY = re.compile(r"^=*[ \t]*((?:\d+ [a-z ]+?(?:, )?)+) in \S*s\b", re.MULTILINE)
 # As the plugin pytest-sugar writes it.
-_SUGAR = re.compile(r"^Results \(.*\):\n((?:\s+\d+ [a-z]+$)+)", re.MULTILINE)
+_SUGAR = re.compile(r"^Results \(.*\):\n((?:[ \t]+\d+ [a-z]+(?:\n|\Z))+)", re.MULTILINE)
+_LONGEST_LINE = 1000
+_LONGEST_NAME = 200
+_MOST_SCRIPTS = 100
+# Not at the beginning of a word: what a child of a test prints may come right before it.
+_RAN = re.compile(r"test (\S+)(?: - [\w ]+)? \.\.\.")
+_COUNTED = re.compile(r"^test result: ok\. (\d{1,9}) passed; \d{1,9} failed; (\d{1,9}) ignored", re.MULTILINE)
+_QUIET = re.compile(r" (?:-q|--quiet)\b")
 # The output is redirected, or an option suppresses the summary.
 _UNKNOWN = re.compile(
     r"[|>`]|\$\(|-qq|-q\s.*-q\b|no:terminal|--reporter|--test-reporter|--no-run|--list|--format|--collect-only|--co\b"
 )
 
 
-def lacks_evidence(command: str, output: str, source: Source) -> str:
-    """Return why a success of a command with this output does not count, or ""."""
-    shown = plain_text(output)
-    # npm and the like print the script that they run.
-    for run in [command, *(_SCRIPT.findall(shown) if _RUNNER.search(command) else [])]:
+def lacks_evidence(command: str, output: str, source: Source, reported: str = "") -> str:
+    """Return why a success of a command does not count, or "".
+
+    Args:
+        command: The command line.
+        output: What it printed.
+        source: Reads a file that the output names.
+        reported: What its test programs reported apart from their output.
+    """
+    shown = "\n".join(line[:_LONGEST_LINE] for line in plain_text(output).split("\n"))
+    runs = [command]
+    if _RUNNER.search(command):
+        # npm and the like print the script that they run.
+        runs += _SCRIPT.findall(shown)[:_MOST_SCRIPTS]
+    for run in runs:
         check = next((check for pattern, check in _KNOWN if pattern.search(run)), None)
-        if check is not None and not _UNKNOWN.search(run.replace("2>&1", "")):
-            return check(shown, source)
+        if check is None:
+            continue
+        if check is _unittest and run is command and "||" not in run:
+            # Its report is there also where its output is redirected.
+            failure = unittest_failure(reported)
+            if failure is not None:
+                return failure
+        if _UNKNOWN.search(run.replace("2>&1", "")):
+            continue
+        why = check(shown, source)
+        if not why and check is _cargo:
+            why = _unprinted(run, shown, reported)
+        return why
     return ""
+
+
+def _unprinted(command: str, output: str, reported: str) -> str:
+    """Return which of the tests that cargo's test programs listed did not pass, or ""."""
+    wanted = listed(plain_text(reported))
+    ended = sum(int(passed) + int(ignored) for passed, ignored in _COUNTED.findall(output))
+    if ended < wanted.total():
+        return f"cargo reports {ended} tests, of {wanted.total()}"
+    if _QUIET.search(command):
+        return ""
+    missing = wanted - Counter(_RAN.findall(output))
+    if missing:
+        return f"cargo does not report the test {min(missing)[:_LONGEST_NAME]}"
+    return ""
+
+
+def runs_cargo(command: str) -> bool:
+    """Return whether a command runs tests through cargo."""
+    return _CARGO_NAMED.search(command) is not None
+
+
+def lost_test(before: str, reported: str) -> str:
+    """Return why a success of cargo does not count, as a test that it listed at the beginning is gone, or ""."""
+    missing = active(plain_text(before)) - active(plain_text(reported))
+    if not missing:
+        return ""
+    return f"the test {min(missing)[:_LONGEST_NAME]}, which was there at the beginning, is gone or ignored"
 
 
 def _pytest(output: str, source: Source) -> str:
@@ -77,15 +137,16 @@ def _go(output: str, source: Source) -> str:
 
 
 def _named(words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[\s;&(/]){words}(?=[\s;&)]|$)")
+    return re.compile(rf"(?:^|[\s;&(/'\"]){words}(?=[\s;&)'\"]|$)")
 
 
+_CARGO_NAMED = _named(CARGO)
 _RUNNER, _SCRIPT = _named(r"(?:npm|pnpm|yarn)"), re.compile(r"^[>$] (.+)$", re.MULTILINE)
 _KNOWN: tuple[tuple[re.Pattern[str], Callable[[str, Source], str]], ...] = (
     (_named(r"(?:pytest|py\.test)"), _pytest),
-    (_named(r"python[\d.]* (?:-[WX] \S+ |-\S+ )*-m unittest"), _unittest),
+    (_named(UNITTEST), _unittest),
     (_named(r"node (?:(?:-r|--require|--import|--loader) \S+ |-\S+ )*--test"), _node),
-    (_named(r"cargo (?:\+\S+ )?(?:-\S+ )*(?:t|test)"), _cargo),
+    (_CARGO_NAMED, _cargo),
     # Without -v, go prints nothing of a test program that ends with status 0.
     (_named(r"go test (?:\S+ )*-v"), _go),
 )

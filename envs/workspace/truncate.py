@@ -25,26 +25,34 @@ _NO_ERROR = re.compile(
 )
 # What differs between runs without meaning: equal states should give equal observations.
 _UNSTEADY = (
-    (re.compile(r"\b(in|after|took|finished in)(\s+)\d+(?:\.\d+)?(\s?)(ms|s|sec|secs|seconds)\b"), r"\1\2…\3\4"),
-    (re.compile(r"\(\d+(?:\.\d+)?\s?(ms|s)\)"), r"(… \1)"),
-    (re.compile(r"\b(duration_ms:?)(\s+)\d+(?:\.\d+)?"), r"\1\2…"),
+    (
+        re.compile(r"\b(in|after|took|finished in)([ \t]+)\d+(?:\.\d+)?([ \t]?)(ms|s|sec|secs|seconds)\b"),
+        r"\1\2…\3\4",
+    ),
+    (re.compile(r"\(\d+(?:\.\d+)?[ \t]?(ms|s)\)"), r"(… \1)"),
+    (re.compile(r"\b(duration_ms:?)([ \t]+)\d+(?:\.\d+)?"), r"\1\2…"),
     (re.compile(r"\b0x[0-9a-f]{6,16}\b"), "0x…"),
     (re.compile(r"\b(target/\w+/deps/\w+-)[0-9a-f]{16}\b"), r"\1…"),
-    (re.compile(r"(thread '[^']*') \(\d+\) (panicked)"), r"\1 \2"),
+    (re.compile(r"(thread '[^'\n]*') \(\d+\) (panicked)"), r"\1 \2"),
 )
 
 
 def plain_text(output: str) -> str:
     """Return the output as a terminal shows it in the end, without colours, run times and addresses."""
     text = _ANSI.sub("", output.replace("\r\n", "\n"))
-    lines = []
-    for line in text.split("\n"):
-        shown = next((part for part in reversed(line.split("\r")) if part), "")
-        shown = _CONTROL.sub("", shown.replace("\b", "")).rstrip()
-        for pattern, instead in _UNSTEADY:
-            shown = pattern.sub(instead, shown)
-        lines.append(shown)
-    return "\n".join(lines).strip("\n")
+    if "\r" in text:
+        text = "\n".join(map(_last_part, text.split("\n")))
+    text = _CONTROL.sub("", text)
+    text = "\n".join(line.rstrip() for line in text.split("\n"))
+    # On the whole text, since code under test can print half a million lines.
+    for pattern, instead in _UNSTEADY:
+        text = pattern.sub(instead, text)
+    return text.strip("\n")
+
+
+def _last_part(line: str) -> str:
+    """Return what is left of a line that carriage returns have overwritten."""
+    return next((part for part in reversed(line.split("\r")) if part), "")
 
 
 def truncate(output: str, most: int = MAX_CHARS) -> str:
@@ -93,8 +101,8 @@ def _joined(numbers: list[int], lines: list[str]) -> str:
 _MOST = 50
 _TESTS = (
     re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?|\S+\.py)(?: - .*)?$"),  # pytest
-    re.compile(r"^\s*not ok \d+ - (.+?)(?:\s+#.*)?$"),  # TAP: node --test, tap
-    re.compile(r"^\s*✖ (?!failing tests|\d+ problem)(.+?)(?: \(.*\))?$"),  # node --test, its own form
+    re.compile(r"^\s*not ok \d+ - (.+?)(?:(?<!\s)\s+#.*)?$"),  # TAP: node --test, tap
+    re.compile(r"^\s*✖ (?!failing tests|\d+ problem)(.+?)(?: \([^()]*\))?$"),  # node --test, its own form
     re.compile(r"^test (.+?) \.\.\. FAILED$"),  # cargo test
     re.compile(r"^\s*● (.+)$"),  # jest
     re.compile(r"^\s*--- FAIL: (\S+)"),  # go test
@@ -109,7 +117,7 @@ _LINTERS = (
 _FIRST = (
     re.compile(r"^E\s{2,}(\S.*)$"),
     re.compile(r"^(?:\s*)((?:[A-Z]\w*\.)*[A-Z]\w*(?:Error|Exception)\b.*)$"),
-    re.compile(r"^(thread '.*' .*panicked at .*)$"),
+    re.compile(r"^(thread '[^']*' .*panicked at .*)$"),
     re.compile(r"^\s*(error(?:\[E\d+\])?: (?!\|-?$).*)$"),
 )
 _ANY = re.compile(r"error|fail|not ok|panicked|✖|exception", re.IGNORECASE)

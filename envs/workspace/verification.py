@@ -13,7 +13,8 @@ from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands,
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
 from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
 from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, SnapshotRepo
-from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
+from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence, lost_test, runs_cargo
+from langgraph_reflexion.envs.workspace.test_runners import LIST
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
 from langgraph_reflexion.envs.workspace.truncate import MAX_CHARS, failed_tests, first_error, linter_errors, truncate
 
@@ -99,7 +100,7 @@ class Grader:
         self._copy = copy
         paths = repo.paths(pristine)
         self._additions = Additions(paths, self._pristine_text, self._verify)
-        run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included}
+        run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included, *self._additions.run}
         # unittest finds tests by this pattern.
         found = ["test*.py"] if any("unittest" in command for command in self._verify) else []
         self.protected = Protection([*data["protect"], *found, *folders_on_path(self._path)], data["allow"], run)
@@ -123,10 +124,20 @@ class Grader:
                 result = self._commands.run(command, copy)
                 expect_command(command, self._data, status=result.exit_code)
                 if result.succeeded:
-                    reason = lacks_evidence(command, result.output, partial(self._source, copy))
-                    result = replace(result, lacks_evidence=reason)
+                    result = replace(result, lacks_evidence=self._lacks_evidence(result, copy))
                 runs.append(result)
         return Verification(tuple(runs), tuple(reverted))
+
+    def _lacks_evidence(self, result: CommandResult, copy: Copy) -> str:
+        """Return why a success of a command does not count; empty if it does."""
+        source = partial(self._source, copy)
+        reason = lacks_evidence(result.command, result.output, source, result.reported)
+        if reason or self._data["allow"] or not runs_cargo(result.command):
+            return reason
+        # Tests among the code, as is usual in Rust, are not protected. A trial may add to them.
+        with closing(self._copy(self._pristine)) as pristine:
+            before = self._commands.run(result.command, pristine, env={LIST: "1"})
+        return lost_test(before.reported, result.reported)
 
     def with_protected(self, tree: str) -> tuple[str, list[Reverted]]:
         """Return the tree with all protected files as they were at the beginning, and the changes it reverts."""

@@ -18,7 +18,9 @@ retried; a lasting one ends the task with status `fault` and keeps its state.
 import difflib
 import functools
 import inspect
+import json
 import re
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -27,8 +29,25 @@ Model = TypeVar("Model")
 
 
 def the_extra(name: str) -> str:
-    """Return how to install an extra of this package, for a message."""
-    return f"the extra {name} (in the clone: pip install '.[{name}]')"
+    """Return how to install an extra of this package, as it was installed itself, for a message."""
+    return f"the extra {name} ({_how_to_install(name)})"
+
+
+def _how_to_install(extra: str) -> str:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    in_clone = f"in the clone: pip install '.[{extra}]'"
+    try:
+        # pip leaves this file where it installed from a folder or a file, and none where from an index.
+        source = distribution("langgraph-reflexion").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return in_clone
+    if source is None:
+        return f"pip install 'langgraph-reflexion[{extra}]'"
+    found = json.loads(source)
+    if "dir_info" in found:
+        return in_clone
+    return f"pip install 'langgraph-reflexion[{extra}] @ {found['url']}'"
 
 
 class ReflexionError(Exception):
@@ -68,15 +87,28 @@ class Fault(ReflexionError, RuntimeError):
         self.retry_after = retry_after
 
 
+_OVERLOADED = (408, 425, 429)
+"""HTTP statuses below 500 after which a retry may succeed."""
+
 _WRONG_PATHS = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 def is_trouble(error: BaseException) -> bool:
-    """Return whether an exception is trouble outside: a `Fault`, or an `OSError` other than those of a wrong path.
+    """Return whether an exception is trouble outside: a `Fault`, an `OSError`, or that of an HTTP service by httpx.
 
-    Those are bugs: the five builtin classes themselves, but not the subclasses of network libraries.
+    A wrong path is a bug: the five builtin classes themselves, but not the subclasses of network libraries. So is a
+    request that a service refuses, unless it is out of order or overloaded.
     """
-    return isinstance(error, Fault | OSError) and type(error) not in _WRONG_PATHS
+    if isinstance(error, Fault | OSError):
+        return type(error) not in _WRONG_PATHS
+    # What was never imported has raised nothing, and `--help` does not wait for it.
+    httpx = sys.modules.get("httpx")
+    if httpx is None:
+        return False
+    if isinstance(error, httpx.HTTPStatusError):
+        status: int = error.response.status_code
+        return status >= 500 or status in _OVERLOADED
+    return isinstance(error, httpx.TransportError)
 
 
 class ModelFault(Fault):
@@ -119,9 +151,10 @@ class EpisodeLost(EnvironmentFault):
     """A trial's episode ended with its process, and cannot be rebuilt (`Environment.replayable`)."""
 
     def __init__(self, task: str, actions: int) -> None:
-        super().__init__(
-            f"the {actions} actions on {task} were lost with their process: the trial starts over", transient=False
-        )
+        lost = f"the {actions} actions on {task} were lost with their process"
+        if not actions:
+            lost = f"the world of this trial of {task} is not there any more"
+        super().__init__(f"{lost}: the trial starts over", transient=False)
 
 
 def checked(target: Checked) -> Checked:
@@ -129,6 +162,7 @@ def checked(target: Checked) -> Checked:
     function: Any = target.__init__ if isinstance(target, type) else target  # type: ignore[misc]
     prefix = f"{target.__name__}." if isinstance(target, type) else ""
     signature = inspect.signature(function)
+    takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in signature.parameters.values())
 
     @functools.cache
     def arguments() -> Any:
@@ -143,6 +177,9 @@ def checked(target: Checked) -> Checked:
     def wrapper(*args: Any, **named: Any) -> Any:
         from pydantic import ValidationError
 
+        unknown = [name for name in named if name not in signature.parameters]
+        if unknown and not takes_any:
+            raise ConfigurationError(_unknown_argument(target.__name__, unknown[0], signature.parameters))
         given = signature.bind(*args, **named).arguments
         try:
             arguments()(**{name: value for name, value in given.items() if name != "self"})
@@ -154,6 +191,25 @@ def checked(target: Checked) -> Checked:
         return cast(Checked, wrapper)
     target.__init__ = wrapper  # type: ignore[misc]
     return target
+
+
+ELSEWHERE = {
+    "agent": "actor=AGENT",
+    "checkpointer": "create_reflexion(...).compile(checkpointer=...), or create_agent(..., checkpointer=...)",
+    "lessons": "memory=Memory(lessons=Lessons(...))",
+    "make": "actor=WrappedAgent(make=...)",
+    "reset": "actor=WrappedAgent(AGENT, reset=...)",
+    "store": "create_reflexion(...).compile(store=...), or create_agent(..., store=...)",
+}
+"""Where an argument belongs that is looked for elsewhere."""
+
+
+def _unknown_argument(function: str, name: str, known: Iterable[str]) -> str:
+    names = [each for each in known if each != "self"]
+    hint = did_you_mean(name, names)
+    if name in ELSEWHERE:
+        hint = f" (did you mean {ELSEWHERE[name]}?)"
+    return f"{function}() has no argument {name!r}{hint}: it takes {', '.join(names)}"
 
 
 def validated(model: type[Model], given: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> Model:

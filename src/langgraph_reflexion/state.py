@@ -4,7 +4,6 @@ What does not change during a run (models, prompts, the environment) and what is
 found again by their history (`envs.pool`).
 """
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
@@ -12,8 +11,8 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.models.messages import Conversation
-from langgraph_reflexion.models.sent import SentCall
-from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.models.recorded import SentCall, Usage
+from langgraph_reflexion.support.choices import Strategy as Strategy
 
 Status = Literal["running", "solved", "failed", "budget", "fault"]
 """The state of a task, which is finished when it is not `running`."""
@@ -21,30 +20,6 @@ Status = Literal["running", "solved", "failed", "budget", "fault"]
 StopReason = str
 """Why a trial ended: `terminated` or `truncated` by the environment, stopped as `hallucination` or `inefficient
 planning` by the heuristic h (or for a reason of your own heuristic), by a `budget`, or by a `fault`."""
-
-
-class Strategy(StrEnum):
-    """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2).
-
-    `FEEDBACK` is not from the paper: it shows what the check said about the last trial, and no reflection.
-    """
-
-    RETRY = "retry"
-    FEEDBACK = "feedback"
-    LAST_ATTEMPT = "last_attempt"
-    REFLEXION = "reflexion"
-    LAST_ATTEMPT_AND_REFLEXION = "last_attempt_and_reflexion"
-
-    @property
-    def reflects(self) -> bool:
-        """Whether a failed trial is reflected on."""
-        return self in (Strategy.REFLEXION, Strategy.LAST_ATTEMPT_AND_REFLEXION)
-
-    @property
-    def shows_last_attempt(self) -> bool:
-        """Whether the actor sees its previous trajectory."""
-        return self in (Strategy.LAST_ATTEMPT, Strategy.LAST_ATTEMPT_AND_REFLEXION)
-
 
 RECORD_PROMPTS = "record_prompts"
 """The key of `configurable` in a graph's config under which a true value keeps a trial's prompts in the state. Runs
@@ -152,6 +127,10 @@ class Attempt(TypedDict):
     """Its result."""
     state: dict[str, Any]
     """The state in which it ended, without its messages."""
+    kept: NotRequired[list[AnyMessage]]
+    """What it has left of the conversation before the task, such as a summary, if it has shortened that."""
+    world: NotRequired[dict[str, Any] | None]
+    """The saved world of a trial that could not be evaluated, to be evaluated later."""
 
 
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,9 @@ import pytest
 from langgraph_reflexion import __version__
 from langgraph_reflexion.lab.cli import main
 from langgraph_reflexion.lab.cli.basics import sigterm_as_ctrl_c
-from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start
+from langgraph_reflexion.lab.cli.examples import EXAMPLES
+from tests.docs.command_lines import check
+from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.guessing import timeless
 from tests.support.run_folders import folder, row
 
@@ -95,8 +96,8 @@ def test_run_is_recorded_and_reported_without_the_key(home, server):
             ["run", "workspace", "--option", 'task={"path": "toys", "instruction": "x", "verify": "pytestt -q"}'],
             "the task toys: the command 'pytestt -q': there is no program",
         ),
-        (["run", ENV, "--max-trails", "2"], "did you mean max-trials?"),
-        (["run", ENV, "--max_trials", "2"], "an option 'max_trials' (did you mean max-trials?)"),
+        (["run", ENV, "--max-trails", "2"], "did you mean --max-trials?"),
+        (["run", ENV, "--max_trials", "2"], "an option --max_trials (did you mean --max-trials?)"),
         (["run", ENV], "certificates"),
         (["run", "hotpotqa", "--path"], "'path' of the environment 'hotpotqa' needs a value"),
         (["run", "hotpotqa", "--split", "path"], "needs path="),
@@ -104,6 +105,15 @@ def test_run_is_recorded_and_reported_without_the_key(home, server):
         (["resume", "toys", "--stratgy", "retry"], "--strategy cannot change when a run is resumed"),
         (["resume", "toys", "--colour", "red"], "No such option: --colour\n"),
         (["run", ENV, "--budget", "task.token=3"], "did you mean tokens?"),
+        (
+            ["run", ENV, "--budget", "trial.call=3"],
+            "tokens, cost, seconds (did you mean llm_calls?)",
+        ),
+        (["run", ENV, "--budget", "tokens=3"], "SCOPE is trial, task or run, and WHAT is actions, llm_calls, tokens"),
+        (["run", ENV, "--budget", "tral.tokens=3"], "(did you mean trial?)"),
+        (["run", ENV, "--limit", "three"], "--limit must be a valid integer\n"),
+        (["run", ENV, "--limit", "0"], "--limit must be greater than or equal to 1\n"),
+        (["run", ENV, "--model", "opneai:gpt-4o-mini"], "(did you mean openai?)"),
         (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
     ],
 )
@@ -296,17 +306,33 @@ def test_sigterm_before_the_first_trial_leaves_no_files(home):
     assert not (home / "run").exists()
 
 
-@pytest.mark.parametrize("ctrl_c", [True, False])
-def test_sigterm_stops_a_command_where_ctrl_c_does(ctrl_c):
-    handlers = {
-        signal.SIGINT: signal.default_int_handler if ctrl_c else signal.SIG_IGN,
-        signal.SIGTERM: lambda *_: None,
-    }
+@pytest.mark.long
+def test_sigterm_stops_a_run_in_the_background_and_ctrl_c_does_not(home):
+    with GuessingServer() as server:
+        server.seconds = 0.3
+        args = run_args(server, "--option", "highest=9", "--out", "run", "--concurrency", "1")
+        # As a script does that starts it with `&`.
+        process = start(home, *args, interrupted=signal.SIG_IGN)
+        wait_for_rows(home / "run", 1)
+        process.send_signal(signal.SIGINT)
+        wait_for_rows(home / "run", 2)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert re.search(r"stopped; \d+ finished trials kept in run: continue with", one_line(err))
+        server.seconds = 0.0
+        assert call(home, "resume", "run")[0] == 0
+    assert len({row["task_id"] for row in timeless(home / "run")}) == 9
+
+
+@pytest.mark.parametrize("interrupted", [signal.default_int_handler, signal.SIG_IGN])
+def test_sigterm_stops_a_command_and_leaves_the_handlers(interrupted):
+    handlers = {signal.SIGINT: interrupted, signal.SIGTERM: lambda *_: None}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        with pytest.raises(KeyboardInterrupt) if ctrl_c else nullcontext(), sigterm_as_ctrl_c():
+        with pytest.raises(KeyboardInterrupt), sigterm_as_ctrl_c():
             signal.raise_signal(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is handlers[signal.SIGTERM]
+        assert {number: signal.getsignal(number) for number in handlers} == handlers
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -322,3 +348,60 @@ def test_help_and_version_are_quick(home, args):
     done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, cwd=home)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "heavy: []"), done.stderr
     assert args != ("--version",) or done.stdout.startswith(f"langgraph-reflexion {__version__}\n")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_help_ends_with_examples_that_fit_and_are_valid(home, name):
+    out = call(home, name, "--help")[1]
+    shown = [line.strip() for line in out.partition("Examples:\n")[2].splitlines()]
+    assert shown == EXAMPLES[name]
+    assert [line for line in out.splitlines() if len(line) > 80] == []
+    assert all(check(line) for line in shown)
+    assert not re.search(r"<(str|list|Path|int)", out), "types of Python"
+
+
+def test_help_of_run_begins_with_the_tasks_and_shows_one_way_to_give_their_options(home):
+    out = call(home, "run", "--help")[1]
+    names = re.findall(r"^  (--[\w-]+)", out, re.MULTILINE)
+    assert names[:4] == ["--split", "--limit", "--seed", "--KEY"]
+    assert "--option" not in names
+
+
+def test_runs_are_listed_the_newest_first(tmp_path):
+    runs = tmp_path / "runs"
+    folder(runs / "old", [row("a", 1, True)], ["a", "b"], created="2026-01-01T00:00:00+00:00")
+    folder(runs / "matrix" / "new", [row("a", 1, True)], ["a"], created="2026-02-01T00:00:00+00:00")
+    folder(tmp_path / "elsewhere", [row("a", 1, True)], ["a"])
+    (runs / "linked").symlink_to(tmp_path / "elsewhere")
+    (runs / "broken").mkdir()
+    (runs / "broken" / "run.json").write_text("{")
+    status, out, err = call(tmp_path, "list", "--json")
+    listed = json.loads(out)
+    assert (status, err.count("\n"), err.startswith("Left out: runs/broken")) == (0, 1, True)
+    assert [each["dir"] for each in listed] == ["runs/matrix/new", "runs/old"]
+    assert [(each["solved"], each["finished"], each["tasks"]) for each in listed] == [(1, 1, 1), (1, 1, 2)]
+    status, out, _ = call(tmp_path, "list")
+    assert (status, max(map(len, out.splitlines())) <= 80) == (0, True)
+    assert re.search(r"old .*\b1 of 2\b", out)
+    assert "there is no folder nowhere" in one_line(call(tmp_path, "list", "nowhere")[2])
+
+
+def test_a_report_is_opened_in_the_browser(tmp_path):
+    run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n')
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "langgraph_reflexion", "report", str(run), "--open"]
+    environment = os.environ | {"BROWSER": f"{browser} %s", "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    opened = (tmp_path / "opened").read_text().strip()
+    assert "<svg" in Path(opened.removeprefix("file://")).read_text()
+    assert not (run / "report.html").exists()
+
+
+def test_a_page_in_a_mistyped_folder_is_refused(tmp_path):
+    run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    status, _, err = call(tmp_path, "report", str(run), "--html", "no/such/page.html")
+    assert (status, "cannot write the page to no/such/page.html" in one_line(err)) == (2, True)
+    assert not (tmp_path / "no").exists()

@@ -236,3 +236,52 @@ def test_init_overwrites_nothing(tmp_path):
     assert (status, "tasks.jsonl is already there" in one_line(err)) == (2, True)
     assert [file.name for file in tmp_path.iterdir()] == ["tasks.jsonl"]
     assert "agent, environment" in one_line(call(tmp_path, "init", "--kind", "world")[2])
+
+
+TICKETS = """{"question": "Capital of Italy?", "answer": "Rome", "customer": {"name": "acme"}}
+{"question": "What is the capital of Italy?", "answer": "Rome", "customer": {"name": "bolt"}}
+{"question": "Name Italy's capital.", "answer": "Rome", "customer": {"name": "acme"}}
+"""
+OF_USERS = (*CHECKED, "--lessons", "lessons.db", "--user-field", "customer.name")
+
+
+def listed(home, *more):
+    return json.loads(call(home, "lessons", "list", "lessons.db", "--json", *more)[1])
+
+
+def test_a_batch_uses_the_lessons_of_each_rows_user(home):
+    (home / "tasks.jsonl").write_text(TICKETS)
+    assert call(home, *OF_USERS)[0] == 0
+    rows = [json.loads(line) for line in (home / "run" / "trials.jsonl").read_text().splitlines()]
+    told = {(row["task_id"], row["trial"]): len(row["lessons"]) for row in rows}
+    assert told["1", 1] == told["2", 1] == 0, "nobody had a lesson, and the other's is not one's own"
+    assert told["3", 1] > 0
+    assert [len(listed(home, *more)) > 0 for more in ((), ("--user", "acme"), ("--user", "bolt"))] == [0, 1, 1]
+    shown = call(home, "lessons", "list", "lessons.db")[1]
+    assert "acme, bolt" in shown
+    again = [*OF_USERS, "--frozen"]
+    again[again.index("run", 1)] = "again"
+    assert call(home, *again)[0] == 0
+    assert json.loads((home / "again" / "run.json").read_text())["seen"] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((*CHECKED, "--user-field", "customer"), "--user-field names whose --lessons"),
+        ((*OF_USERS, "--user", "ann"), "goes without --user"),
+        ((*CHECKED, "--lessons", "l.db", "--user-field", "client"), "no 'client' (--user-field)"),
+        ((*CHECKED, "--lessons", "l.db", "--user-field", "customer"), "line 2: the user in 'customer'"),
+    ],
+)
+def test_a_batch_whose_users_are_not_named_is_refused(home, words, says):
+    (home / "tasks.jsonl").write_text(
+        '{"question": "Capital of Italy?", "answer": "Rome", "customer": "acme"}\n'
+        '{"question": "Capital of Spain?", "answer": "Madrid", "customer": ""}\n'
+    )
+    if "customer.name" in words:
+        (home / "tasks.jsonl").write_text(TICKETS)
+    status, _, err = call(home, *words)
+    assert status != 0
+    assert says in one_line(err)
+    assert not (home / "run").exists()

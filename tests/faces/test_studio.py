@@ -49,6 +49,13 @@ async def test_form_settings_and_diagram(name):
     assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
 
 
+@pytest.mark.parametrize("name", SERVED)
+def test_a_form_sent_whole_is_valid(name):
+    form = SERVED[name].form
+    whole = {field: schema["default"] for field, schema in form.model_json_schema()["properties"].items()}
+    assert form.model_validate(whole).reflexion() == form().reflexion()
+
+
 @pytest.fixture
 def alfworld(monkeypatch, tmp_path):
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))

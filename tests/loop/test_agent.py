@@ -168,7 +168,7 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again():
 
     def verify(task: str, result: str) -> bool:
         if result == "two" and broken.pop():
-            raise lr.Fault("no room")
+            raise lr.Fault("no room", transient=False)
         seen.append(result)
         return result == "two"
 

@@ -252,6 +252,57 @@ def test_a_test_that_contradicts_the_description_is_dropped(tmp_path):
     problems.close()
 
 
+LEETCODE = {**PROBLEM, "cannonical_solution": "", "test": ""}
+del LEETCODE["canonical_solution"]
+
+
+def given_and_written(tmp_path, *programs, tests):
+    """Play a problem that brings a test of its own, with the model's tests beside it."""
+    path = tmp_path / "given.jsonl"
+    path.write_text(json.dumps({**LEETCODE, "visible_tests": ["assert area(3) == 9"]}) + "\n")
+    problems = load_environment("programming", path=str(path))
+    try:
+        return play(problems, *programs, tests=tests, evaluator="self-tests+given")
+    finally:
+        problems.close()
+
+
+def test_self_written_tests_run_beside_those_of_the_task(tmp_path):
+    tests = "```python\nassert area(3) == 10\nassert area(-1) == 0\nassert area(3) == 9\n```"
+    final, model = given_and_written(tmp_path, block(WRONG), block(RIGHT), tests=tests)
+    prepared = final["task"]["prepared"]
+    assert prepared["tests"] == ["assert area(3) == 9", "assert area(-1) == 0"], "once each, and none against another"
+    assert prepared["tests_from"] == "task and model"
+    assert [trial["verdict"] for trial in final["trials"]] == [False, True]
+    assert len(asked_for_tests(model)) == 1
+    reflecting = next(prompt[-1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert in_order(reflecting, "1 of 2 tests failed:", FAILED, MAY_BE_WRONG)
+
+
+def test_a_failed_test_of_the_task_is_not_said_to_be_perhaps_wrong(tmp_path):
+    tests = "```python\nassert area(-1) == 0\n```"
+    _, model = given_and_written(tmp_path, block("def area(side):\n    return 0"), block(RIGHT), tests=tests)
+    reflecting = next(prompt[-1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert "assert area(3) == 9  -- wanted: 9, came out: 0" in reflecting
+    assert MAY_BE_WRONG not in reflecting
+
+
+def test_without_a_valid_self_written_test_those_of_the_task_stand_alone(tmp_path):
+    final, model = given_and_written(tmp_path, block(RIGHT), tests=NONE)
+    assert final["task"]["prepared"] == {"tests": ["assert area(3) == 9"], "tests_from": "task"}
+    assert final["status"] == "solved"
+    assert len(asked_for_tests(model)) == 2, "it is asked once more"
+
+
+def test_examples_of_the_description_are_given_tests_too(tmp_path):
+    problems = with_example(tmp_path, ">>> area(-3)\n    0")
+    tests = "```python\nassert area(2) == 4\n```"
+    final, _ = play(problems, block(WRONG), block(RIGHT), tests=tests, evaluator="self-tests+given")
+    assert final["task"]["prepared"]["tests"] == ["assert area(-3) == 0", "assert area(2) == 4"]
+    assert [trial["verdict"] for trial in final["trials"]] == [False, True]
+    problems.close()
+
+
 def test_without_any_test_a_program_is_unverified_and_the_task_goes_on(problems):
     final, _ = play(problems, block(WRONG), block(RIGHT), tests=NONE)
     assert final["task"]["prepared"]["tests"] == []
@@ -264,6 +315,36 @@ def test_without_any_test_a_program_is_unverified_and_the_task_goes_on(problems)
     (trial,) = final["trials"]
     assert trial["verdict"] is False
     assert "unverified" not in trial, "what is no program is known to be wrong"
+
+
+@pytest.mark.parametrize("actor", ["code", "react"])
+@pytest.mark.parametrize("feedback", ["binary", "scalar", "words"])
+def test_without_an_evaluator_no_prompt_calls_a_program_failed(actor, feedback, problems):
+    def reply(prompt):
+        if asks_for(prompt) != "act":
+            return NOTE
+        return block(WRONG) if actor == "code" else f"Thought: I try it.\nAction: submit\n{WRONG}"
+
+    how = {"evaluator": "none", "feedback": feedback, "actor": actor, "strategy": "last_attempt_and_reflexion"}
+    final, model = toys.play(reply, problems, max_trials=2, **how)
+    assert [(trial["verdict"], trial["unverified"]) for trial in final["trials"]] == [(False, True)] * 2
+    first, reflecting, second = (prompt[-1].text for prompt in model.prompts)
+    assert "Tests were left out" not in first
+    for shown in (reflecting, second):
+        assert "What the check found:\n| Tests were left out: it is unknown whether this is right." in shown
+        assert "FAILED" not in shown
+        assert "score" not in shown
+
+
+def test_a_trial_that_nothing_has_judged_is_not_called_failed_in_any_world():
+    def reply(prompt):
+        return "Thought: I look.\nAction: look" if asks_for(prompt) == "act" else "I saw nothing."
+
+    _, model = toys.play(reply, load_environment("alfworld"), evaluator="none", feedback="binary", max_trials=2)
+    reflecting = next(prompt[-1].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert in_order(reflecting, "The trial that has just ended:", "Status: UNKNOWN", "| Tests were left out")
+    assert "FAILED" not in reflecting
+    assert "failed" not in reflecting.partition("The trial that has just ended:")[2]
 
 
 def test_upstream_accepts_a_program_without_tests(problems):

@@ -2,13 +2,23 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import Heuristic, ModelFault, ModelOptions, Profile, Retries, create_reflexion, resume_point
+from langgraph_reflexion import (
+    Heuristic,
+    ModelFault,
+    ModelOptions,
+    Profile,
+    Retries,
+    create_reflexion,
+    load_environment,
+    resume_point,
+)
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
@@ -230,3 +240,19 @@ def test_the_record_of_a_fault_stays_small():
     final = run([], Breaking(OSError("very long " * 1000)))
     assert len(json.dumps(final["trials"][0])) <= 1024
     assert "very long" in final["trials"][0]["fault"]
+
+
+@pytest.mark.parametrize(("profile", "strict"), [("paper", False), ("upstream", True)])
+def test_text_that_is_no_command_is_answered_as_the_original_does_under_upstream(profile, strict):
+    world = load_environment("alfworld")
+    final, _ = play(lambda _: "Action: dance on the table", world, max_trials=1, profile=profile)
+    answers = {step["observation"] for step in final["trajectory"]}
+    assert len(answers) == 1
+    assert (answers == {"Nothing happens."}) is strict
+    assert ("Allowed actions:" in answers.pop()) is not strict
+
+
+def test_an_environment_that_says_how_strict_it_is_keeps_it_under_any_profile():
+    for profile, strict in product(("paper", "upstream"), (True, False)):
+        graph = create_reflexion("demo", load_environment("alfworld", strict=strict), profile=profile)
+        assert graph.pool.environment.strict is strict

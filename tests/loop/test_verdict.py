@@ -245,3 +245,55 @@ def test_a_trial_without_an_answer_is_rejected_without_sampling():
 def test_a_number_of_samples_without_a_majority_is_refused(samples, says):
     with pytest.raises(lr.ConfigurationError, match=says):
         answered(samples=samples)
+
+
+def asked_by_meaning(answers, verdicts, actor="react", **options):
+    """Hand in one answer per trial, under a judge of meaning; return the final state and what the judge was asked."""
+    given, judged = iter(answers), iter(verdicts)
+
+    def reply(prompt):
+        match asks_for(prompt):
+            case "act":
+                return f"Thought: I know it.\nAction: finish[{next(given)}]"
+            case "judge":
+                return f"One is the short form.\nVerdict: {next(judged)}"
+        return "I was too brief."
+
+    final, model = play(reply, HotPotQA(), evaluator="meaning", actor=actor, max_trials=len(answers), **options)
+    return final, [text_of(prompt) for prompt in model.prompts if asks_for(prompt) == "judge"], model
+
+
+@pytest.mark.parametrize("actor", ["react", "cot"])
+def test_answers_are_matched_by_meaning_as_the_preprint_tried(actor):
+    task = HotPotQA().tasks()[0]
+    right = task["data"]["answer"]
+    final, judged, model = asked_by_meaning(["Nobody", f"It is {right}, I think"], ["no", "yes"], actor, task=task)
+    assert outcomes(final) == [(False, False), (True, False)], "the truth stays exact match"
+    for prompt, given in zip(judged, ("Nobody", f"It is {right}, I think"), strict=True):
+        assert f"The answer that was given:\n| {given}\n" in prompt
+        assert f"The right answer:\n| {right}" in prompt
+        assert task["instruction"].removeprefix("Question: ") in prompt
+    others = [text_of(prompt) for prompt in model.prompts if asks_for(prompt) != "judge"]
+    assert not any("short form" in text for text in others), "the judge's reasons would give the answer away"
+
+
+def test_an_exact_answer_and_none_at_all_need_no_model():
+    task = HotPotQA().tasks()[0]
+    final, judged, _ = asked_by_meaning([task["data"]["answer"].upper()], [], task=task)
+    assert (outcomes(final), judged) == ([(True, True)], [])
+    final, judged, _ = asked_by_meaning([" "], [], task=task, budgets=lr.Budgets(trial=lr.Budget(actions=1)))
+    assert judged == []
+    with pytest.raises(lr.ConfigurationError, match="'meaning' compares a question's answers, and parrot has none"):
+        play([], parrot(), evaluator="meaning")
+
+
+def test_an_answer_cannot_give_its_own_verdict():
+    shown = lr.load_prompts().render("both_answers", question="Who?", given="x\nVerdict: yes", right="Ann")
+    assert [line for line in shown.splitlines() if "Verdict" in line] == ["| Verdict: yes"]
+
+
+def test_the_demo_model_reads_a_trial_that_nothing_has_judged():
+    questions = HotPotQA()
+    graph = lr.create_reflexion("demo", questions, evaluator="none", max_trials=2).compile()
+    final = graph.invoke({"task": questions.tasks()[1]})
+    assert final["reflections"][0]["text"].startswith("My last action was finish["), "it has read the steps"

@@ -81,7 +81,7 @@ def make_home(folder):
     return folder
 
 
-def start(home, *args, key=None, program=("-m", "langgraph_reflexion"), environment=None):
+def start(home, *args, key=None, program=("-m", "langgraph_reflexion"), environment=None, interrupted=signal.SIG_DFL):
     return subprocess.Popen(
         [sys.executable, *program, *args],
         cwd=home,
@@ -91,7 +91,7 @@ def start(home, *args, key=None, program=("-m", "langgraph_reflexion"), environm
         stderr=subprocess.PIPE,
         text=True,
         # What a shell starts in the background ignores the signal, and passes that on.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, interrupted),
     )
 
 

@@ -38,11 +38,12 @@ def steps(task, trial, *done, observation="A room."):
     return {"task_id": task, "trial": trial, "observation": observation, "steps": taken, "evaluation": None}
 
 
-def folder(path, rows, tasks, *, trajectories=(), versions=None, goals=None, **settings):
+def folder(path, rows, tasks, *, trajectories=(), versions=None, goals=None, created=None, **settings):
     """Write a run folder."""
     path.mkdir(parents=True)
     info = {"settings": SETTINGS | settings, "tasks": tasks, "goals": goals or {}}
     info |= {"versions": versions} if versions else {}
+    info |= {"created": created} if created else {}
     (path / "run.json").write_text(json.dumps(info))
     done = {key_of(each): each for each in trajectories}
     whole = [{**row, **done.get(key_of(row), {})} for row in rows]

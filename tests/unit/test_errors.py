@@ -1,3 +1,7 @@
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -28,3 +32,27 @@ from langgraph_reflexion.lab.settings import RunSettings
 def test_a_wrong_argument_is_named(make, named):
     with pytest.raises(lr.ConfigurationError, match=named):
         make()
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ({"url": "file:///clone", "dir_info": {}}, "in the clone: pip install '.[gym]'"),
+        (None, "(pip install 'langgraph-reflexion[gym]')"),
+        (
+            {"url": "file:///x.whl", "archive_info": {}},
+            "pip install 'langgraph-reflexion[gym] @ file:///x.whl'",
+        ),
+    ],
+)
+def test_a_hint_at_an_extra_fits_how_the_package_was_installed(source, hint, tmp_path):
+    installed = tmp_path / "langgraph_reflexion-0.2.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: langgraph-reflexion\nVersion: 0.2.0\n")
+    if source:
+        (installed / "direct_url.json").write_text(json.dumps(source))
+    script = "from langgraph_reflexion.errors import the_extra; print(the_extra('gym'))"
+    found_first = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    environment = os.environ | {"PYTHONPATH": found_first}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert hint in done.stdout

@@ -7,6 +7,7 @@ import pytest
 
 import langgraph_reflexion
 from langgraph_reflexion.support.lazy import names_in_stub
+from tests.support.run_folders import folder, row
 
 
 def test_every_name_is_what_its_home_defines():
@@ -34,3 +35,20 @@ print(*(unused | {"langgraph_reflexion.lab.experiments"}) & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+
+
+def test_reading_a_run_imports_no_langchain(tmp_path):
+    run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    script = """
+import contextlib, sys
+from langgraph_reflexion.lab.cli import main
+with contextlib.suppress(SystemExit):
+    main()
+print(*(name for name in sys.modules if name.partition(".")[0] in ("langchain_core", "langgraph", "asyncio")))
+"""
+    for args in (["--help"], ["report", run], ["show", run], ["show", run, "1"]):
+        command = [sys.executable, "-c", script, *map(str, args)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        *said, imported = done.stdout.splitlines()
+        assert said
+        assert imported == "", args

@@ -1,12 +1,11 @@
 """The parser of ReAct replies: thought and action from the text of any chat model."""
 
-import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.state import Decision
+from langgraph_reflexion.support.text import call_text as call_text
 
 LONGEST = 20_000
 """Maximum number of characters of a reply that are parsed."""
@@ -95,11 +94,6 @@ def _readable(reply: str) -> str:
         reply = reply[:LONGEST].rpartition("\n")[0]
     # The patterns know only \n, and checkpoints hold no lone surrogates.
     return "\n".join(reply.splitlines()).encode("utf-8", "replace").decode()
-
-
-def call_text(name: str, args: dict[str, Any]) -> str:
-    """Return a tool call as text, for actions and arguments without a text form."""
-    return f"{name}({', '.join(f'{key}={json.dumps(value)}' for key, value in args.items())})"
 
 
 def _action(written: str, parse: Callable[[str], Action | None]) -> Action:

@@ -36,7 +36,10 @@ from langgraph_reflexion.loop.conversation import outcome_of
 from langgraph_reflexion.loop.events import emit
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, load_profile
+from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.memory import Memory, make_memory
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.models.calls import TASK, TRIAL
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.usage import UsageCallback
@@ -108,7 +111,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         evaluator: Evaluator | Callable[..., Any] | Literal["llm"],
         reset: ResetFunction | World | None = None,
         heuristic: HeuristicFunction | None = None,
-        memory: Memory | int | None = None,
+        memory: Memory | Lessons | int | None = None,
         strategy: Strategy | StrategyName | None = None,
         feedback: Feedback | None = None,
         max_trials: int | None = None,
@@ -186,13 +189,17 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         )
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
-        return _called(request, handler(self._with_lessons(request)))
+        with ambient(_in_trial(request)):
+            response = handler(self._with_lessons(request))
+        return _called(request, response)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> Response:
         """Add the lessons to the system prompt."""
-        return _called(request, await handler(self._with_lessons(request)))
+        with ambient(_in_trial(request)):
+            response = await handler(self._with_lessons(request))
+        return _called(request, response)
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
@@ -212,12 +219,16 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             state=self._own.of(state),
         )
         emit("observe", trials, {"trajectory": trials["trajectory"]})
+        # The evaluator and the reflection see the conversation.
+        trials["messages"] = own["given"]
         trials = await _apply_node("evaluate", self._evaluate, trials, config)
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
             best, response = cast(list[AnyMessage], done), state.get("structured_response")
             own = {**own, "best": best, "best_response": response}
-        if trials["status"] == "running" and self._strategy.reflects:
+        fails = trials["status"] == "running" or (trials["status"] == "failed" and self._reflect.is_due(trials))
+        if fails and self._strategy.reflects:
+            trials["messages"] = own["given"]
             trials = await _apply_node("reflect", self._reflect, trials, config)
         trials["attempt"] = None
         own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
@@ -341,6 +352,13 @@ def _after_task(given: Sequence[AnyMessage], messages: Sequence[AnyMessage], les
 def _config() -> RunnableConfig:
     """Return the node's config, with a tag that keeps reflections out of the agent's stream."""
     return merge_configs(ensure_config(), {"tags": [TAG_NOSTREAM]})
+
+
+def _in_trial(request: Request) -> RunnableConfig:
+    """Return the config of a model call, with the task and the trial in the metadata, which streams show."""
+    trials = _own(request)["trials"]
+    metadata = {TASK: trials["task"]["id"], TRIAL: trials["trial"]}
+    return merge_configs(ensure_config(), {"metadata": metadata})
 
 
 def _own(request: Request) -> MiddlewareState:

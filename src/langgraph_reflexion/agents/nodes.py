@@ -4,18 +4,20 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import BestAttempt, WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import steps_of
-from langgraph_reflexion.agents.world import AgentEnvironment
+from langgraph_reflexion.agents.world import AgentEnvironment, AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
-from langgraph_reflexion.errors import is_trouble
+from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.errors import ConfigurationError, is_trouble
 from langgraph_reflexion.evaluators.base import result_in
-from langgraph_reflexion.loop.conversation import answer
+from langgraph_reflexion.loop.conversation import answer, asked_in
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -52,9 +54,13 @@ class CollectTrajectory:
     """observe: the agent's messages become the trajectory."""
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        attempt = cast(Attempt, state["attempt"])
+        attempt = state["attempt"]
+        if attempt is None:  # its world was lost, and the trial starts over
+            return {}
         ended = {"terminated": attempt["ended"] == "terminated", "truncated": attempt["ended"] == "truncated"}
-        said = attempt["messages"] or [AIMessage(as_text(attempt["result"]))]
+        said: list[Any] = [*attempt["messages"]]
+        if not said and attempt["ended"]:
+            said = [AIMessage(as_text(attempt["result"]))]
         return {"trajectory": Overwrite(steps_of(said)), "episode": {**state["episode"], **ended}}
 
 
@@ -71,27 +77,32 @@ class EvaluateAgent(Evaluate):
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         before = cast(WrappedAgentState, state)
         attempt, saved = before.get("attempt"), None
-        environment = cast(AgentEnvironment, self.pool.environment)
+        environment = self._surroundings
         if attempt and environment.world and not state["fault"]:
             try:
-                saved = await to_thread(environment.save_world, state["task"])
+                saved = await to_thread(self._world_after, state["task"], attempt)
             except Exception as error:
                 if not is_trouble(error):
                     raise
                 state = {**state, "stop_reason": "fault", "fault": f"the world could not be saved: {one_line(error)}"}
         update = await super().__call__(state, config)
-        await self.pool.release(state["task"], [])
+        # An evaluation that a fault has prevented is resumed, and needs the trial's world.
+        unjudged = attempt is not None and update["fault"] != "" and update.get("stop_reason", "") != "fault"
+        unjudged = unjudged and state["stop_reason"] not in ("budget", "fault")
         best, result = before.get("best_attempt"), before.get("result")
         is_best = update["best"] in (None, state["trial"])
         if is_best:
             result = result_in(state)
             best = BestAttempt(state=attempt["state"] if attempt else {}, world=saved, answer=answer_id(attempt))
+            best["kept"] = attempt.get("kept") if attempt else None
         update |= {"result": result, "best_attempt": best}
-        if update["status"] in ("budget", "fault"):
+        if update["status"] in ("budget", "fault") and not unjudged:
             # If this trial is resumed, it begins again, in a fresh world.
             update["episode"] = {**update.get("episode", state["episode"]), "snapshot": None}
-        if attempt and not update["fault"]:
-            update["attempt"] = {**attempt, "messages": []}
+        if attempt and unjudged:
+            update["attempt"] = {**attempt, "world": saved}
+        elif attempt and not update["fault"]:
+            update["attempt"] = {**attempt, "messages": [], "world": None}
         if update["status"] == "running":
             return update
         if best:
@@ -112,7 +123,51 @@ class EvaluateAgent(Evaluate):
         known = {message.id for message in before.get("messages", [])}
         message = answer(text or update["fault"] or NO_ANSWER, state, update, config)
         message.id = None if said in known else said
-        return update | {"messages": [message]}
+        kept = best["kept"] if best else None
+        return update | {"messages": [*shortened(before, kept), message]}
+
+    @property
+    def _surroundings(self) -> AgentEnvironment:
+        return cast(AgentEnvironment, self.pool.environment)
+
+    def _world_after(self, task: Task, attempt: Attempt) -> dict[str, Any] | None:
+        """Return the world as the trial has left it; a trial that is evaluated later finds it again."""
+        saved = attempt.get("world")
+        if saved is None:
+            return self._surroundings.save_world(task)
+        self._surroundings.restore_world(task, saved)
+        return saved
+
+    async def _shown(self, state: ReflexionState) -> ReflexionState:
+        """Return the state, with the trial's world if the evaluator needs it."""
+        if not self.evaluator.needs_world:
+            return state
+        world: object = self._surroundings.world
+        if world is None and self._surroundings.make:
+            episode = await self.pool.borrow(state["task"], [], state["episode"]["snapshot"])
+            await self.pool.give_back(state["task"], [], episode)
+            world = cast(AgentEpisode, episode).world
+        if world is None:
+            raise ConfigurationError(
+                "the evaluator needs `world`, and there is none: let make= return (agent, world), or give a World as "
+                "reset="
+            )
+        return cast(ReflexionState, {**state, "world": world})
+
+    async def _release(self, state: ReflexionState, actions: list[Action], *, evaluated: bool) -> None:
+        # The world of a trial that is evaluated later stays.
+        if evaluated:
+            await self.pool.release(state["task"], [])
+
+
+def shortened(state: WrappedAgentState, kept: list[AnyMessage] | None) -> list[BaseMessage]:
+    """Return the update of a conversation that the agent has shortened before the task; empty if it has not."""
+    if kept is None:
+        return []
+    _, task = asked_in(state)
+    if task is None:
+        return []
+    return [RemoveMessage(REMOVE_ALL_MESSAGES), *kept, task]
 
 
 def answer_id(attempt: Attempt | None) -> str | None:

@@ -17,18 +17,15 @@ from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.evaluators import expect_of_agents
 from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.support.objects import load_object, names_object
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
-OPTIONS = ("tasks", "task_field", "answer_field", "subset")
+OPTIONS = ("tasks", "task_field", "answer_field", "user_field", "subset")
 """The options of an agent's tasks."""
-
-AGENTS_MODEL = "agent"
-"""The model's name in the settings of a run if the agent's own model reflects."""
 
 
 class AgentTasks(AgentEnvironment):
@@ -40,6 +37,7 @@ class AgentTasks(AgentEnvironment):
         tasks: The file or the dataset, as `open_tasks` takes it.
         task_field: The column of the tasks, as `read_tasks` takes it.
         answer_field: The column of the reference answers, as `read_tasks` takes it.
+        user_field: The column of the users whose lessons are used, as `read_tasks` takes it.
         subset: The configuration of a dataset that has several.
         digest: What the digest of the tasks must be; any unless given.
 
@@ -55,6 +53,7 @@ class AgentTasks(AgentEnvironment):
         tasks: str,
         task_field: str | None = None,
         answer_field: str | None = None,
+        user_field: str | None = None,
         subset: str | None = None,
         digest: str | None = None,
     ) -> None:
@@ -62,7 +61,8 @@ class AgentTasks(AgentEnvironment):
         self.agent = agent
         self.path = path
         # The command line reads a number as one.
-        fields = [None if each is None else str(each) for each in (task_field, answer_field)]
+        fields = [None if each is None else str(each) for each in (task_field, answer_field, user_field)]
+        self.names_users = user_field is not None
         self.file = str(tasks)
         source = open_tasks(self.file, None if subset is None else str(subset))
         self.splits = source.splits
@@ -83,6 +83,11 @@ class AgentTasks(AgentEnvironment):
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         return self.read(self.choose_split(split)).tasks[:limit]
 
+    def user_of(self, task: Task) -> str | None:
+        """Return the user whose lessons a task uses; None unless a column names users."""
+        user: str | None = task["data"].get("user") if self.names_users else None
+        return user
+
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the verdict as the truth: nothing else is known of an agent's trial."""
         return Review(success=trial["verdict"])
@@ -101,9 +106,11 @@ class AgentTasks(AgentEnvironment):
             raise ConfigurationError(f"actor={rules.actor!r}: {self.path} is the actor, so leave --actor out")
         if rules.evaluator == "environment":
             raise ConfigurationError(
-                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' (docs/howto/"
-                "own-agent-and-tasks.md)"
+                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' "
+                "(in the repository: docs/howto/own-agent-and-tasks.md)"
             )
+        if self.names_users and (given["user"] is not None or not given["lessons"]):
+            raise ConfigurationError("--user-field names whose --lessons are used, and goes without --user")
         expect_of_agents(rules.evaluator)
         found = self.read(given["split"])
         without = next((task["id"] for task in found.tasks if "reference" not in task["data"]), None)

@@ -1,14 +1,17 @@
 """Runs a wrapped agent: one call of it is one trial."""
 
+import asyncio
 import json
+import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
+from concurrent.futures import Future
 from contextlib import aclosing, closing
+from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
-from httpx import TransportError
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
@@ -24,6 +27,7 @@ from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
     as_message,
     is_message,
+    kept_of,
     messages_in,
     result_of,
     state_of,
@@ -32,8 +36,9 @@ from langgraph_reflexion.agents.transcript import (
 from langgraph_reflexion.agents.world import AgentEpisode
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, Fault, ModelFault, ReflexionError, is_trouble
+from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.loop.episodes import begin_anew
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_lessons, with_usage
@@ -49,6 +54,8 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
 from langgraph_reflexion.support.sync import drive, run_blocking
 from langgraph_reflexion.support.text import one_line, plain, sanitize
+
+_T = TypeVar("_T")
 
 LONGEST_TASK = 2000
 """Characters of a task up to which it is repeated after the notes."""
@@ -73,6 +80,67 @@ async def blocked(coroutine: Coroutine[Any, Any, Any]) -> Any:
     return run_blocking(coroutine)
 
 
+class OutOfTime(Exception):
+    """The seconds of an agent's trial are over."""
+
+
+async def within(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
+    """Wait for a coroutine, and cancel it after this time.
+
+    Raises:
+        OutOfTime: it took longer.
+    """
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            await coroutine
+    except TimeoutError as error:
+        if limit.expired():
+            raise OutOfTime from error
+        raise  # a service's, inside the agent
+
+
+def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generator[_T, None, None]:
+    """Yield what a generator yields; with a limit, each of its steps is made in a thread that can be left behind.
+
+    Raises:
+        OutOfTime: the limit is over. The step that is being made goes on, and is the last one.
+    """
+    if seconds is None:
+        with closing(steps):
+            yield from steps
+        return
+    deadline = time.monotonic() + seconds
+    # One for all steps, as they set variables for each other.
+    context = copy_context()
+    while True:
+        step: Future[list[_T]] = Future()
+        threading.Thread(target=context.run, args=(_make, step, steps), daemon=True).start()
+        try:
+            made = step.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            if step.done():
+                raise  # a service's, inside the agent
+            raise OutOfTime from None
+        if not made:
+            return
+        try:
+            yield made[0]
+        except GeneratorExit:
+            context.run(steps.close)
+            raise
+
+
+def _make(step: "Future[list[_T]]", steps: Generator[_T, None, None]) -> None:
+    try:
+        made = [next(steps)]
+    except StopIteration:
+        made = []
+    except BaseException as error:
+        step.set_exception(error)
+        return
+    step.set_result(made)
+
+
 @dataclass
 class RunAgent:
     """act: one call of the agent. The heuristic and the budgets are checked after each of its steps."""
@@ -92,14 +160,22 @@ class RunAgent:
             if world.used and not await trial.continues(wait):
                 world = await wait(self._enter(state, fresh=True))
                 trial = AgentTrial(self, state, config, world)
+        except EpisodeLost as lost:
+            # What the agent remembers of the trial is of no use in another world.
+            anew: Update = await wait(begin_anew(self.pool, state, lost))
+            return anew | {"attempt": None}
         except Fault as fault:
             return _stopped_by(str(fault))
         error: Exception | None = None
+        left = self.budgets.seconds_left(state)
         try:
-            async with aclosing(trial.run(wait)) as outputs:
-                async for output in outputs:
-                    if trial.over(output):
-                        break
+            if left is None or wait is blocked:
+                await trial.follow(wait, left)
+            else:
+                await within(left, trial.follow(wait))
+        except OutOfTime:
+            # `heuristic_check` says so, by the same budgets.
+            trial.ended = ""
         except Exception as raised:
             error = raised
         update: Update = await wait(self._leave(trial, world, error))
@@ -162,24 +238,52 @@ class AgentTrial:
         """Return whether a broken attempt continues from a checkpoint of the agent, and does not start over."""
         if not isinstance(self.runnable, Pregel) or self.runnable.checkpointer is False:
             return False
-        return _has_begun(
-            self.runnable.get_state(self.config) if wait is blocked else await self.runnable.aget_state(self.config)
-        )
+        try:
+            if wait is blocked:
+                saved = self.runnable.get_state(self.config)
+            else:
+                saved = await self.runnable.aget_state(self.config)
+        except ValueError:  # there is no checkpointer, neither the agent's nor of a graph around it
+            return False
+        return _has_begun(saved)
 
-    async def run(self, wait: Waiting) -> AsyncGenerator[Any, None]:
+    async def follow(self, wait: Waiting, seconds: float | None = None) -> None:
+        """Run the agent until its end, or until it is to stop.
+
+        Args:
+            wait: How the call waits.
+            seconds: The time that is left for it in synchronous code, where nobody else can end it.
+
+        Raises:
+            OutOfTime: they are over. What the agent was doing goes on in its thread, and nothing comes after it.
+        """
+        async with aclosing(self.run(wait, seconds)) as outputs:
+            async for output in outputs:
+                if self.over(output):
+                    break
+
+    async def run(self, wait: Waiting, seconds: float | None) -> AsyncGenerator[Any, None]:
         """Yield the agent's state after each of its steps; if it is not a graph, only its output."""
         runnable, given = self.runnable, (self.input, self.config)
-        if not isinstance(runnable, PregelProtocol):
-            yield runnable.invoke(*given) if wait is blocked else await runnable.ainvoke(*given)
-        elif wait is blocked:
-            with closing(cast(Generator[Any, None, None], runnable.stream(*given, stream_mode="values"))) as outputs:
-                for output in outputs:
-                    yield output
+        if wait is blocked:
+            for output in in_time(self._outputs(), seconds):
+                yield output
+        elif not isinstance(runnable, PregelProtocol):
+            yield await runnable.ainvoke(*given)
         else:
             steps = cast(AsyncGenerator[Any, None], runnable.astream(*given, stream_mode="values"))
             async with aclosing(steps):
                 async for output in steps:
                     yield output
+
+    def _outputs(self) -> Generator[Any, None, None]:
+        """Yield what `run` yields, in synchronous code."""
+        runnable, given = self.runnable, (self.input, self.config)
+        if not isinstance(runnable, PregelProtocol):
+            yield runnable.invoke(*given)
+            return
+        with closing(cast(Generator[Any, None, None], runnable.stream(*given, stream_mode="values"))) as outputs:
+            yield from outputs
 
     def over(self, output: Any) -> bool:
         """Return whether to stop the agent here."""
@@ -234,7 +338,7 @@ class AgentTrial:
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         if error is not None and self.ended != "truncated":
             by_client = is_client_error(error)
-            if not (by_client or is_trouble(error) or isinstance(error, TransportError | RemoteException)):
+            if not (by_client or is_trouble(error) or isinstance(error, RemoteException)):
                 raise error  # a bug in the agent or in one of its tools
             message = f"the agent failed: {one_line(error)}"
             # Tools raise errors of the same types, which say nothing about the model.
@@ -242,16 +346,19 @@ class AgentTrial:
                 raise ModelFault(message, permanent=True) from error
             return update | _stopped_by(message)
         # The parser at the end of a chain may find no answer, but a function has forgotten its `return`.
-        if self.output is None and error is None and isinstance(self.runnable, RunnableLambda | Pregel):
+        silent = self.output is None and error is None and self.ended != ""
+        if silent and isinstance(self.runnable, RunnableLambda | Pregel):
             raise TypeError("the agent returned None: it must return its answer, such as a text, messages or a dict")
-        return update | {
-            "attempt": Attempt(
-                messages=cast(list[AnyMessage], messages),
-                ended=self.ended,
-                result=result_of(self.output, messages),
-                state=state_of(self.output, self.act.agent.keys),
-            )
-        }
+        attempt = Attempt(
+            messages=cast(list[AnyMessage], messages),
+            ended=self.ended,
+            result=result_of(self.output, messages),
+            state=state_of(self.output, self.act.agent.keys),
+        )
+        kept = kept_of(self.output, self.given)
+        if kept is not None:
+            attempt["kept"] = [cast(AnyMessage, storable(each)) for each in kept]
+        return update | {"attempt": attempt}
 
     def _handed_on(self, command: Command[Any]) -> Command[Any]:
         """Return a hand-off to the graph around this one, without the messages that only the agent was given."""

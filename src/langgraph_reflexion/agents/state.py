@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, Protocol, Required, get_args, get_origin, get_type_hints
 
+from langchain_core.messages import AnyMessage
 from langgraph.channels.base import BaseChannel
 from pydantic import BaseModel
 from typing_extensions import TypedDict
@@ -31,6 +32,8 @@ class BestAttempt(TypedDict):
     """The saved `World`, if there is one."""
     answer: str | None
     """The id of the message that is its result."""
+    kept: NotRequired[list[AnyMessage] | None]
+    """What it has left of the conversation before the task; None if that is whole."""
 
 
 class WrappedAgentState(ReflexionState, total=False):

@@ -73,7 +73,12 @@ def open_tasks(name: str, subset: str | None = None) -> TaskSource:
     return TaskSource(tuple(found), lambda split: _dataset_rows(name, found[split]))
 
 
-def read_tasks(rows: Iterable[PlacedRow], task_field: str | None = None, answer_field: str | None = None) -> TaskRows:
+def read_tasks(
+    rows: Iterable[PlacedRow],
+    task_field: str | None = None,
+    answer_field: str | None = None,
+    user_field: str | None = None,
+) -> TaskRows:
     """Read the tasks of rows.
 
     A row's id is its column `id`, or its number from 1. A task that is not text becomes JSON.
@@ -84,6 +89,8 @@ def read_tasks(rows: Iterable[PlacedRow], task_field: str | None = None, answer_
             `TASK_FIELDS` among the columns, among an example's inputs, or its only input.
         answer_field: The column of the reference answers, likewise. Unless given: `answer`, if it is there, or an
             example's output of this name, its only output, or all its outputs.
+        user_field: The column, or `COLUMN.KEY`, of the users whose lessons are recalled and written; they are in
+            `task["data"]["user"]`.
 
     Raises:
         ConfigurationError: a row is wrong. The message says where it is.
@@ -107,13 +114,27 @@ def read_tasks(rows: Iterable[PlacedRow], task_field: str | None = None, answer_
         reference = _cell(row, answer_field, where, "--answer-field") if answer_field else _answer(row)
         if not isinstance(reference, str | None):
             reference = _parse(json.dumps(reference, default=str))  # datasets have dates and bytes
-        task = Task(id=name, instruction=text, data={} if reference in (None, "") else {"reference": reference})
+        data: dict[str, Any] = {}
+        if reference not in (None, ""):
+            data["reference"] = reference
+        if user_field:
+            data["user"] = _user(row, user_field, where)
+        task = Task(id=name, instruction=text, data=data)
         try:
             digest.update(json.dumps(task, ensure_ascii=False).encode())
         except UnicodeEncodeError as error:
             raise ConfigurationError(f"{where}, holds invalid Unicode: {error}") from error
         tasks.append(task)
     return TaskRows(tasks, digest.hexdigest()[:12])
+
+
+def _user(row: Mapping[str, Any], field: str, where: str) -> str:
+    user = _cell(row, field, where, "--user-field")
+    named = isinstance(user, str | int) and not isinstance(user, bool) and str(user).strip()
+    if not named:
+        # The lessons of everyone are seen by other runs: nobody's are none of theirs.
+        raise ConfigurationError(f"{where}: the user in {field!r} must be text or a whole number, not {user!r:.100}")
+    return str(user)
 
 
 def _task_field(row: Mapping[str, Any], where: str) -> str:

@@ -1,5 +1,6 @@
 """An agent's messages as a trajectory: tool calls are the actions, tool results the observations."""
 
+import itertools
 import json
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -96,6 +97,29 @@ def messages_in(
         if key not in known and not was_sent:
             added[key] = message
     return added
+
+
+def kept_of(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage] | None:
+    """Return what an agent has left of the conversation before its task, such as a summary; None if it left all.
+
+    Args:
+        output: The agent's output.
+        given: The conversation that it was given, the task last. Messages without ids are not looked for.
+    """
+    if not given:
+        return None
+    *before, task = given
+    said = (_talk(output) or []) if isinstance(output, dict) else []
+    there = {message.id for message in said}
+    known = {message.id for message in before if message.id}
+    if not known - there:
+        return None
+    places = [place for place, message in enumerate(said) if message.id == task.id]
+    if places:
+        return said[: places[0]]
+    # The task is in the summary, too. Some graphs return no more than their answer, which is no summary.
+    leading = list(itertools.takewhile(lambda message: not isinstance(message, AIMessage | ToolMessage), said))
+    return leading or None
 
 
 def _talk(output: Any) -> list[BaseMessage] | None:

@@ -5,11 +5,14 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 
-from langgraph_reflexion.agents.forms import check_call
+from langgraph_reflexion.agents.forms import as_runnable, check_call
 from langgraph_reflexion.envs.base import Environment, Episode, Task
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, EpisodeLost
+from langgraph_reflexion.loop.conversation import in_text, pictures_in
+from langgraph_reflexion.models.faults import outside_fault
 
 
 @runtime_checkable
@@ -41,22 +44,26 @@ ResetFunction = Callable[[str], Any]
 """Called with the task's text before each trial; returns None, or a dict of the agent's state."""
 
 MakeFunction = Callable[[str], Any]
-"""Called with the task's text before each trial; returns a new agent."""
+"""Called with the task's text before each trial; returns a new agent, or the agent and its world."""
 
 
 class AgentEpisode(Episode):
     """A trial's world: the agent, and the state that `reset` returned for it. The observation is the task.
 
     Attributes:
-        used: Whether an attempt at the trial was broken off in it, by a bug or the end of its process.
+        used: Whether an attempt at the trial was broken off in it, by a bug.
+        world: What `make` returned beside the agent, for the evaluator.
     """
 
     used = False
 
-    def __init__(self, task: Task, agent: Runnable[Any, Any] | None, state: dict[str, Any]) -> None:
+    def __init__(
+        self, task: Task, agent: Runnable[Any, Any] | None, state: dict[str, Any], world: object = None
+    ) -> None:
         self.observation = task["instruction"]
         self.agent = agent
         self.state = state
+        self.world = world
 
     def snapshot(self) -> dict[str, Any]:
         """Return the agent's state at the trial's beginning."""
@@ -68,7 +75,8 @@ class AgentEnvironment(Environment):
 
     Args:
         reset: Called before each trial, or a `World`.
-        make: Returns the agent of a trial, as a runnable; None if one agent plays all trials.
+        make: Returns the agent of a trial, as a runnable or a function, or the agent and its world; None if one
+            agent plays all trials.
     """
 
     name = "agent"
@@ -83,9 +91,7 @@ class AgentEnvironment(Environment):
         "max_trials": 3,
     }
 
-    def __init__(
-        self, reset: ResetFunction | World | None = None, make: Callable[[str], Runnable[Any, Any]] | None = None
-    ) -> None:
+    def __init__(self, reset: ResetFunction | World | None = None, make: MakeFunction | None = None) -> None:
         if reset is not None and not isinstance(reset, World):
             check_call("reset", reset, "task")
         self.reset = reset
@@ -107,6 +113,10 @@ class AgentEnvironment(Environment):
     def find_task(self, text: str, split: str | None = None) -> Task:
         return Task(id=task_name(text), instruction=text)
 
+    def task_of(self, message: HumanMessage) -> Task:
+        """Return the task of a message: the same words with another picture are another task."""
+        return Task(id=task_name(message.text + in_text(pictures_in([message]))), instruction=message.text)
+
     def prepare(self, task: Task) -> dict[str, Any]:
         """Save the world, and name the task's run: the agents and worlds of two runs of one task differ."""
         saved = {"world": self.world.save()} if self.world else {}
@@ -117,17 +127,24 @@ class AgentEnvironment(Environment):
 
         Raises:
             ConfigurationError: `reset` returned neither None nor a dict.
+            Fault: a service that they need is down.
         """
-        text, state = task["instruction"], None
-        if self.world:
-            self.restore_world(task, task["prepared"]["world"])
-        elif callable(self.reset):
-            state = self.reset(text)
+        text = task["instruction"]
+        state = outside("reset", self._reset, task)
         if not isinstance(state, Mapping | None):
             raise ConfigurationError(
                 f"reset must return None or a dict of the agent's state; got {type(state).__name__}"
             )
-        return AgentEpisode(task, self.make(text) if self.make else None, dict(state or {}))
+        if self.make is None:
+            return AgentEpisode(task, None, dict(state or {}))
+        agent, world = _agent_and_world(outside("make", self.make, text))
+        return AgentEpisode(task, as_runnable(agent), dict(state or {}), world)
+
+    def _reset(self, task: Task) -> Any:
+        if self.world:
+            self.restore_world(task, task["prepared"]["world"])
+            return None
+        return self.reset(task["instruction"]) if callable(self.reset) else None
 
     def save_world(self, task: Task) -> dict[str, Any] | None:
         """Save the world after a trial of the task, if there is one.
@@ -149,10 +166,38 @@ class AgentEnvironment(Environment):
             self.world.restore(saved)
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> AgentEpisode:
-        """Return the trial's world as it was left when its process ended."""
-        episode = AgentEpisode(task, self.make(task["instruction"]) if self.make else None, snapshot["state"])
+        """Return the trial's world as it was left when its process ended.
+
+        Raises:
+            EpisodeLost: it was the agent's own, which only its process had.
+        """
+        if self.make is not None:
+            raise EpisodeLost(task["id"], 0)
+        episode = AgentEpisode(task, None, snapshot["state"])
         episode.used = True
         return episode
+
+
+def outside(what: str, function: Callable[[Any], Any], given: Any) -> Any:
+    """Call a function of the user's before a trial.
+
+    Raises:
+        Fault: a service that it needs is down.
+    """
+    try:
+        return function(given)
+    except Exception as error:
+        fault = outside_fault(error, what)
+        if fault is None or fault is error:
+            raise
+        raise fault from error
+
+
+def _agent_and_world(made: Any) -> tuple[Any, Any]:
+    """Return what `make` has returned: the agent, and its world if there is one."""
+    if isinstance(made, tuple) and len(made) == 2:
+        return made[0], made[1]
+    return made, None
 
 
 def task_name(text: str) -> str:

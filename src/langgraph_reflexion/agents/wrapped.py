@@ -13,9 +13,10 @@ from langgraph.pregel import Pregel
 
 from langgraph_reflexion.agents.forms import InputForm, as_runnable, check_call, input_form
 from langgraph_reflexion.agents.state import WrappedAgentState
-from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World, task_name
+from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, ResetFunction, World
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, checked
+from langgraph_reflexion.loop.conversation import asked_in
 from langgraph_reflexion.nodes.approval import Approval
 
 NO_MODEL = "the agent's own model was not found, and a chat model writes the reflections"
@@ -34,7 +35,7 @@ class WrappedAgent:
     Attributes:
         agent: A compiled graph, a `RemoteGraph`, any runnable, or a function.
         make: Instead of `agent`, a function that is called with the task's text and returns a new agent for each
-            trial.
+            trial; or the agent and its world, such as a database, which an evaluator with a parameter `world` gets.
         reset: Resets what the agent changes outside its state: a function that is called with the task's text
             before each trial, and may return a dict of the agent's state; or a `World`, such as a `WorkspaceFolder`.
             Without `make` and `reset`, an agent that has called tools is warned that earlier trials may have left
@@ -116,8 +117,7 @@ class WrappedAgent:
     @property
     def environment(self) -> AgentEnvironment:
         """The environment that resets the agent's world."""
-        make = self.make
-        return AgentEnvironment(self.reset, (lambda task: as_runnable(make(task))) if make else None)
+        return AgentEnvironment(self.reset, self.make)
 
     def form_of(self, agent: Runnable[Any, Any]) -> InputForm:
         """Return how an agent takes its input.
@@ -148,12 +148,9 @@ class WrappedAgent:
 
     def _conversation(self, state: WrappedAgentState) -> tuple[list[AnyMessage], HumanMessage]:
         """Return the messages before the task, and that of the task."""
-        said = state.get("messages", [])
-        places = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]
-        if places:
-            last = said[places[-1]]
-            if isinstance(last, HumanMessage) and task_name(last.text) == state["task"]["id"]:
-                return said[: places[-1]], last
+        before, task = asked_in(state)
+        if task is not None:
+            return before, task
         mark = f"{state['task']['id']}:{state['trial']}:task"
         return [], HumanMessage(state["task"]["instruction"], id=mark)
 

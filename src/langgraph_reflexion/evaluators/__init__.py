@@ -8,7 +8,14 @@ from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean, one_of
 from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, ExactEvaluator, NoEvaluator
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
-from langgraph_reflexion.evaluators.judges import JUDGES, LLMEvaluator, OpenevalsJudge, SelfConsistencyEvaluator
+from langgraph_reflexion.evaluators.judges import (
+    JUDGES,
+    AnsweredEnvironment,
+    LLMEvaluator,
+    MeaningEvaluator,
+    OpenevalsJudge,
+    SelfConsistencyEvaluator,
+)
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
@@ -17,7 +24,7 @@ from langgraph_reflexion.support.objects import load_object, names_object
 
 __all__ = ["Evaluator", "EvaluatorName", "make_evaluator"]
 
-EvaluatorName = Literal["environment", "llm", "self-consistency", "self-tests", "none"]
+EvaluatorName = Literal["environment", "llm", "meaning", "self-consistency", "self-tests", "self-tests+given", "none"]
 """The evaluators by name. `self-consistency:N` takes N samples, 5 unless given."""
 
 OF_AGENTS = ("exact", "llm", "none")
@@ -110,12 +117,24 @@ def make_evaluator(
             return ExactEvaluator()
         case "llm":
             return LLMEvaluator(client, prompts, seed)
+        case "meaning" if isinstance(environment, AnsweredEnvironment):
+            return MeaningEvaluator(client, prompts, seed, environment)
+        case "meaning":
+            raise ConfigurationError(
+                f"evaluator='meaning' compares a question's answers, and {environment.name} has none"
+            )
         case "self-consistency" if actor:
             return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
-        case "self-tests" if isinstance(environment, ProgramEnvironment):
+        case "self-tests" | "self-tests+given" if isinstance(environment, ProgramEnvironment):
             return SelfTestsEvaluator(
-                client, environment, prompts, seed, rules.self_tests, accepts_untested=rules.accepts_untested
+                client,
+                environment,
+                prompts,
+                seed,
+                rules.self_tests,
+                accepts_untested=rules.accepts_untested,
+                beside_given=name == "self-tests+given",
             )
-        case "self-tests":
-            raise ConfigurationError(f"evaluator='self-tests' is for programs, and {environment.name} has none")
+        case "self-tests" | "self-tests+given":
+            raise ConfigurationError(f"evaluator={name!r} is for programs, and {environment.name} has none")
     return NoEvaluator()

@@ -2,13 +2,18 @@
 
 import json
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.models.faults import outside_fault
 from langgraph_reflexion.state import ReflexionState
+from langgraph_reflexion.support.retries import Retries
+
+T = TypeVar("T")
 
 
 class Score(NamedTuple):
@@ -29,9 +34,12 @@ class Evaluator(ABC):
 
     Attributes:
         oracle: Whether the score is the environment's truth, as in the papers' ALFWorld and HotPotQA.
+        needs_world: Whether it is to find a wrapped agent's world in `state["world"]`: what `make` returned beside
+            the agent, or the `World`.
     """
 
     oracle: ClassVar[bool] = False
+    needs_world: bool = False
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Return plain JSON that is made once per task, such as tests, and kept in the state as `task["prepared"]`.
@@ -43,11 +51,36 @@ class Evaluator(ABC):
 
     @abstractmethod
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Score the trial that has just ended.
+        """Score the trial that has just ended. What a service that is down makes it raise is retried.
 
         Raises:
             Fault: there is no score. The trial is recorded as a fault.
         """
+
+
+async def tried(retries: Retries, call: Callable[[], Awaitable[T]]) -> T:
+    """Call an evaluator, again after trouble outside.
+
+    Raises:
+        Fault: the last attempt's.
+    """
+
+    async def attempt() -> T | ModelFault:
+        try:
+            return await call()
+        except ModelFault as fault:
+            # The client has retried already.
+            return fault
+        except Exception as error:
+            fault_outside = outside_fault(error, "the evaluator")
+            if fault_outside is None or fault_outside is error:
+                raise
+            raise fault_outside from error
+
+    outcome = await retries(attempt)
+    if isinstance(outcome, ModelFault):
+        raise outcome
+    return outcome
 
 
 class EnvironmentEvaluator(Evaluator):
@@ -61,10 +94,10 @@ class EnvironmentEvaluator(Evaluator):
 
 
 class NoEvaluator(Evaluator):
-    """Fails every trial: the ablation without tests (Table 3 of the paper)."""
+    """Judges nothing, so that all trials run: the ablation without tests (Table 3 of the paper)."""
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        return Score(0.0, "Tests were left out: it is unknown whether this is right.")
+        return Score(0.0, "Tests were left out: it is unknown whether this is right.", unverified=True)
 
 
 STOPPED = {

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -22,6 +22,7 @@ from langgraph_reflexion.evaluators.base import (
     reference_of,
     result_in,
 )
+from langgraph_reflexion.loop.conversation import asked_in
 from langgraph_reflexion.state import Attempt, ReflexionState
 from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.programs import expect_program
@@ -31,7 +32,7 @@ from langgraph_reflexion.support.text import as_text
 OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""
 
-SUBJECTS = ("task", "result", "messages", "state", "trajectory", "reference")
+SUBJECTS = ("task", "result", "messages", "state", "trajectory", "reference", "world")
 """The parameters that a function may have; also `inputs` (the task), `outputs` (the result) and `reference_outputs`
 (the reference answer), as LangSmith and openevals call them."""
 
@@ -54,7 +55,8 @@ class FunctionEvaluator(Evaluator):
     def __init__(self, function: Callable[..., Any], of: Literal["trajectory", "result"]) -> None:
         self.call = ByName(function, "the evaluator", SUBJECTS, ("task", of), _subject)
         self.of = of
-        unknown = {"result", "messages", "state"} & self.call.subjects
+        self.needs_world = "world" in self.call.subjects
+        unknown = {"result", "messages", "state", "world"} & self.call.subjects
         if of == "trajectory" and unknown:
             raise ConfigurationError(
                 f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent has: with an "
@@ -100,7 +102,10 @@ def _subjects(state: ReflexionState) -> dict[str, Any]:
     if attempt is None:
         attempt = Attempt(messages=[], ended="", result=None, state={})
     subjects["result"] = attempt["result"]
-    subjects["messages"] = [HumanMessage(state["task"]["instruction"]), *attempt["messages"]]
+    before, asked = asked_in(state)
+    asked = asked or HumanMessage(state["task"]["instruction"])
+    subjects["messages"] = [*before, asked, *attempt["messages"]]
+    subjects["world"] = cast(dict[str, Any], state).get("world")
     subjects["state"] = {**attempt["state"], "messages": attempt["messages"]}
     return subjects
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -14,16 +14,18 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.reply import LONGEST
-from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_reference, reference_of, result_in
 from langgraph_reflexion.evaluators.function import to_score
-from langgraph_reflexion.loop.prompting import Prompt, opening_of
+from langgraph_reflexion.loop.conversation import earlier_talk, task_in_talk, with_pictures
+from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
 from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.support.text import sanitize
 
 ASKED_AGAIN = "What is your verdict? Answer in one word, yes or no."
 """The question after a reply without a verdict."""
@@ -44,8 +46,11 @@ class LLMEvaluator(Evaluator):
         """Return the prompt on the finished trial, and what was said about it."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            trial = self.prompts.render("trial", observation=opening_of(state, self.prompts), steps=steps)
-            return [SystemMessage(self.prompts.render("judge")), HumanMessage(trial), *said]
+            trial = self.prompts.render(
+                "trial", observation=task_in_talk(state, self.prompts), steps=bounded_trial(steps)
+            )
+            shown = with_pictures(trial, state, self.client.model)
+            return [SystemMessage(self.prompts.render("judge")), shown, *said]
 
         return Prompt(render, state["trajectory"])
 
@@ -62,6 +67,54 @@ class LLMEvaluator(Evaluator):
             said = [AIMessage(text), HumanMessage(ASKED_AGAIN)]
         note(NO_VERDICT)
         return Score(0.0, text)
+
+
+@runtime_checkable
+class AnsweredEnvironment(Protocol):
+    """An environment whose tasks have one right answer, which a trial hands in as a text."""
+
+    def handed_in(self, actions: Sequence[Action]) -> str | None:
+        """Return the answer that a trial has handed in, or None."""
+
+    def answer(self, task: Task) -> str:
+        """Return the right answer of a task."""
+
+
+@dataclass
+class MeaningEvaluator(LLMEvaluator):
+    """A model that compares the answer with the right one by meaning, as the preprint tried (section 3.2).
+
+    An answer that the environment accepts needs no model. The right answer is in no other prompt, and neither are the
+    model's reasons, which would give it away.
+    """
+
+    environment: AnsweredEnvironment
+
+    def prompt(self, state: ReflexionState, said: Sequence[BaseMessage] = ()) -> Prompt:
+        """Return the prompt on the two answers, and what was said about them."""
+        task = state["task"]
+        actions = [step["action"] for step in state["trajectory"] if step["action"]]
+        both = self.prompts.render(
+            "both_answers",
+            question=task["instruction"],
+            given=sanitize(self.environment.handed_in(actions) or ""),
+            right=self.environment.answer(task),
+        )
+
+        def render(steps: list[Step], _: int) -> list[BaseMessage]:
+            return [SystemMessage(self.prompts.render("same_meaning")), HumanMessage(both), *said]
+
+        return Prompt(render)
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Ask the model whether the answers mean the same, unless the environment accepts the given one."""
+        actions = [step["action"] for step in state["trajectory"] if step["action"]]
+        if state["episode"]["reward"] == 1.0:
+            return Score(1.0)
+        if self.environment.handed_in(actions) is None:
+            return Score(0.0, STOPPED.get(state["stop_reason"] or "", ""))
+        judged = await super().evaluate(state, config)
+        return Score(judged.score, "" if judged.score else STOPPED["terminated"])
 
 
 def verdict_in(text: str) -> bool | None:
@@ -123,6 +176,12 @@ JUDGES = {
 the task, the result and the reference answer."""
 
 
+def _asked(state: ReflexionState) -> str:
+    """Return the task for a judge's own prompt, after what was said before it."""
+    asked, talk = state["task"]["instruction"], earlier_talk(state)
+    return f"{talk}\n{asked}" if talk else asked
+
+
 class OpenevalsJudge(Evaluator):
     """A judge of openevals: it accepts or refuses a wrapped agent's result, and its reasons are the feedback.
 
@@ -158,7 +217,7 @@ class OpenevalsJudge(Evaluator):
         from openevals import create_async_llm_as_judge
 
         subjects = {
-            "inputs": state["task"]["instruction"],
+            "inputs": _asked(state),
             "outputs": result_in(state),
             "reference_outputs": reference_of(state["task"]),
         }

@@ -25,7 +25,8 @@ WRITING = "tests"
 """The name of the call that asks for tests."""
 
 FROM = "tests_from"
-"""The key of what is prepared that says where the tests are from: the `model`, the `description` or the `task`."""
+"""The key of what is prepared that says where the tests are from: the `model`, the `description`, the `task`, or the
+`task and model`."""
 
 MAY_BE_WRONG = (
     "These tests were written without a solution: if one contradicts the description, the description counts."
@@ -93,6 +94,8 @@ class SelfTestsEvaluator(Evaluator):
         prompts: The domain's templates.
         seed: The run's seed, from which the draw is seeded per task.
         most: Maximum number of tests (n in the paper, at most 6).
+        beside_given: Run the tests beside those that come with the task, which are its own and the examples in its
+            description. Otherwise its own replace them.
         accepts_untested: Take the tests of the first reply as they are, and accept a program without any if it
             defines the function, as the original code does.
     """
@@ -103,17 +106,45 @@ class SelfTestsEvaluator(Evaluator):
     seed: int
     most: int
     accepts_untested: bool = False
+    beside_given: bool = False
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Have the model write the tests, unless some come with the task."""
-        if given := self.environment.given_tests(task):
+        given = self.environment.given_tests(task)
+        if self.beside_given:
+            given = await to_thread(self._given, task)
+        elif given:
             return {"tests": given, FROM: "task"}
-        valid, source = await self._written(task, config), "model"
+        valid = await self._written(task, config)
+        if given:
+            return await self._beside_given(task, given, valid, config)
+        source = "model"
         if not self.accepts_untested:
             valid, source = await self._beside_examples(task, valid, config)
+        return {"tests": self._drawn(task, valid), FROM: source}
+
+    def _given(self, task: Task) -> list[str]:
+        """Return the tests that come with a task: its own, and the examples in its description."""
+        given = [*self.environment.given_tests(task), *self.environment.described_tests(task)]
+        return list(dict.fromkeys(given))
+
+    async def _beside_given(
+        self, task: Task, given: list[str], valid: list[str], config: RunnableConfig
+    ) -> dict[str, Any]:
+        """Return the given tests, and after them a draw of the written ones that contradict none of them."""
+        valid = await self._agreeing(task, valid, given)
+        if not valid and not self.accepts_untested:
+            again = await self._written(task, config, again=True)
+            valid = await self._agreeing(task, again, given)
+        further = [test for test in valid if test not in given]
+        source = "task and model" if further else "task"
+        return {"tests": [*given, *self._drawn(task, further)], FROM: source}
+
+    def _drawn(self, task: Task, valid: list[str]) -> list[str]:
+        """Return as many of the tests as are kept, drawn by the seed and in their order."""
         draw = Random(CallId(self.seed, task["id"], 1, WRITING).seed())
         drawn = sorted(draw.sample(range(len(valid)), min(self.most, len(valid))))
-        return {"tests": [valid[number] for number in drawn], FROM: source}
+        return [valid[number] for number in drawn]
 
     async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> tuple[list[str], str]:
         """Return the tests without those that contradict the description, and their source.
@@ -182,9 +213,17 @@ class SelfTestsEvaluator(Evaluator):
         words = render_tests(steady)
         if all(outcome.passed for outcome in steady):
             return Score(1.0, words, prepared)
-        if task["prepared"].get(FROM) == "model":
+        if await self._may_be_wrong(task, steady):
             words += f"\n{MAY_BE_WRONG}"
         return Score(0.0, words, prepared)
+
+    async def _may_be_wrong(self, task: Task, outcomes: Sequence[TestOutcome]) -> bool:
+        """Return whether all tests that failed are the model's."""
+        source = task["prepared"].get(FROM)
+        if source != "task and model":
+            return source == "model"
+        given = await to_thread(self._given, task)
+        return not any(outcome.test in given for outcome in outcomes if not outcome.passed)
 
     def _untested(self, task: Task, program: str) -> Score:
         """Score a program for which there is no test."""

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import Resume, extra, option, rule
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
-from langgraph_reflexion.support.choices import ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
-from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.support.choices import ATTEMPTS, ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.support.secrets import public_database, public_url
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
@@ -77,7 +76,7 @@ class ReflexionSettings(BaseModel):
         ge=0.01,
         allow_inf_nan=False,
     )
-    retries: int = option(Retries.attempts, "Attempts before a call or action is a fault.", resume="free", ge=1)
+    retries: int = option(ATTEMPTS, "Attempts before a call or action is a fault.", resume="free", ge=1)
     cache: str | None = option(
         None, "SQLite file that caches model replies, so that a rerun is free.", resume="free", metavar="FILE"
     )
@@ -92,16 +91,16 @@ class ReflexionSettings(BaseModel):
     )
     strategy: StrategyName | None = rule("What a retry sees.", node="reset")
     evaluator: str | None = rule(
-        "Scores each trial: environment (an oracle), llm, self-consistency[:N], self-tests, none, FILE.py:FUNCTION, "
-        "'command: LINE', or for agents exact or openevals:correctness.",
+        "Scores each trial: environment (an oracle), llm, meaning, self-consistency[:N], self-tests[+given], "
+        "none, FILE.py:FUNCTION, 'command: LINE', or for agents exact or openevals:correctness.",
         node="evaluate",
         metavar="NAME",
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
     max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
-    max_actions: int | None = rule("More actions than this stop a trial.", node="heuristic_check", ge=1)
+    max_actions: int | None = rule("Stop a trial after more than N actions.", node="heuristic_check", ge=1)
     max_cycles: int | None = rule(
-        "More identical cycles in a row than this stop a trial.", node="heuristic_check", ge=1
+        "Stop a trial after more than N identical cycles in a row.", node="heuristic_check", ge=1
     )
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
@@ -113,7 +112,7 @@ class ReflexionSettings(BaseModel):
         resume="raise",
     )
 
-    @field_validator("cache", "lessons", mode="before", check_fields=False)
+    @field_validator("cache", "lessons", "first_trial_of", mode="before", check_fields=False)
     @classmethod
     def _path(cls, value: Any) -> Any:
         return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -188,6 +187,7 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.memory.episodic import Memory
         from langgraph_reflexion.models.options import ModelOptions
         from langgraph_reflexion.models.usage import Price
+        from langgraph_reflexion.support.retries import Retries
 
         heuristic = self.rules(environment or AgentEnvironment()).heuristic
         if isinstance(environment, AgentTasks):
@@ -241,12 +241,18 @@ class RunSettings(ReflexionSettings):
     """A run: the agent on the tasks of an environment. A new option of runs is a field here and its use."""
 
     environment: str = Field(description=f"{', '.join(ENVIRONMENTS)}, or your own as MODULE:NAME or FILE.py:NAME.")
-    options: dict[str, Any] = option({}, "Environment option; also as --KEY VALUE, such as --tasks of an agent.")
+    options: dict[str, Any] = option({}, "An option of the environment, as --KEY VALUE gives it.")
     split: str | None = option(
         None, "Set of tasks.  [default: the environment's first]", metavar="NAME", min_length=1
     )
     limit: int | None = option(None, "Number of tasks.  [default: all]", resume="raise", ge=1)
     until_no_improvement: bool | None = rule("Run each trial over all tasks, until one solves nothing new.")
+    first_trial_of: str | None = option(
+        None,
+        "Begin with the first trials of this run, so that both share them.",
+        metavar="RUN",
+        min_length=1,
+    )
     concurrency: int = option(8, "Tasks to run concurrently, over all workers.", resume="free", ge=1)
     workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
     ray_address: str | None = option(
@@ -270,7 +276,9 @@ class RunSettings(ReflexionSettings):
         min_length=1,
     )
     user: str | None = option(None, "Use the lessons of this user.  [default: everyone's]", metavar="NAME")
-    recall: bool = option(True, "Recall lessons, running tasks one at a time; otherwise only write them.")
+    recall: bool = option(
+        True, "Show stored lessons to the agent, running tasks one at a time; --no-recall only records new ones."
+    )
     frozen: bool = option(False, "Only read lessons; tasks may then run concurrently.")
 
     def make_environment(self) -> "Environment":

@@ -13,6 +13,9 @@ from langgraph_reflexion.errors import checked
 from langgraph_reflexion.models.usage import Usage
 from langgraph_reflexion.state import ReflexionState
 
+CLOCK = 0.01
+"""Seconds by which clocks may differ: what is stopped at the end of a budget has used it up."""
+
 
 @checked
 @dataclass(frozen=True)
@@ -121,6 +124,16 @@ class Budgets:
             if limit := budget.used_up(used):
                 return f"{scope} budget of {limit} used up"
         return self.run_used_up()
+
+    def seconds_left(self, state: ReflexionState) -> float | None:
+        """Return the seconds until a budget of a running trial is used up; None if no time is limited."""
+        limits = [
+            (self.trial.seconds, state["seconds"] - state["episode"]["began"]),
+            (self.task.seconds, state["seconds"]),
+            (self.run.seconds, self.seconds),
+        ]
+        left = [limit - used for limit, used in limits if limit is not None]
+        return max(0.0, min(left)) + CLOCK if left else None
 
     def run_used_up(self) -> str | None:
         """Return whether the run's budget is used up, as `used_up` does."""

@@ -1,20 +1,32 @@
 """The conversation around a task: its last human message is the task, and the outcome is the answer."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any, cast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.loop.events import SHOWN
+from langgraph_reflexion.loop.prompting import opening_of
+from langgraph_reflexion.models.sent import inline_picture
+from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.langgraph import AGENT_NAME
 from langgraph_reflexion.support.sync import to_thread
+from langgraph_reflexion.support.text import as_text, sanitize
 
 INPUT = 'the graph\'s input is {"task": ...} or {"messages": [...]} with a human message in it'
+
+LONGEST_TALK = 4000
+"""Characters of a conversation before the task that a judge or a reflection sees: its end."""
+LONGEST_SAID = 500
+"""Characters of each message in it: its beginning."""
+SPEAKERS = {"human": "User", "ai": "Assistant", "system": "System"}
+"""Who has said a message, by its type. Results of tools are left out."""
 
 
 def new_message(state: Mapping[str, Any]) -> HumanMessage | None:
@@ -27,7 +39,100 @@ def new_message(state: Mapping[str, Any]) -> HumanMessage | None:
 
 def _mark(message: HumanMessage) -> str:
     """Return what tells a message from any other, and from itself once a person has edited it."""
-    return f"{message.id} {hashlib.blake2b(message.text.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+    said = message.text + in_text(pictures_in([message]))
+    return f"{message.id} {hashlib.blake2b(said.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+
+
+def pictures_in(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return what people have shown beside their words: pictures and other blocks of content."""
+    return [
+        block
+        for message in messages
+        if isinstance(message, HumanMessage) and isinstance(message.content, list)
+        for block in message.content
+        if isinstance(block, dict) and block.get("type") != "text"
+    ]
+
+
+def in_text(pictures: Sequence[Mapping[str, Any]]) -> str:
+    """Return pictures as a text that tells them from others; empty if there are none."""
+    return json.dumps(pictures, sort_keys=True, default=str) if pictures else ""
+
+
+@runtime_checkable
+class Conversational(Protocol):
+    """An environment in which any message is a task."""
+
+    def task_of(self, message: HumanMessage) -> Task:
+        """Return the task of a message: the same words with another picture are another task."""
+        ...
+
+
+def asked_in(state: Mapping[str, Any]) -> tuple[list[AnyMessage], HumanMessage | None]:
+    """Return a wrapped agent's conversation: the messages before the task, and that of the task.
+
+    The task has no message if it did not come as one.
+    """
+    said = list(state.get("messages", []))
+    places = [index for index, message in enumerate(said) if isinstance(message, HumanMessage)]
+    if not places:
+        return [], None
+    last = said[places[-1]]
+    if last.text != state["task"]["instruction"]:
+        return [], None
+    return said[: places[-1]], last
+
+
+def earlier_talk(state: ReflexionState) -> str:
+    """Return what was said before a wrapped agent's task, as quotations for a prompt; empty if nothing was.
+
+    Of a long conversation the newest messages are shown, and of a long message the beginning.
+    """
+    if "attempt" not in state:
+        return ""
+    before, _ = asked_in(state)
+    lines: list[str] = []
+    room = LONGEST_TALK
+    for message in reversed(before):
+        who = SPEAKERS.get(message.type)
+        words = " ".join(sanitize(message.text).split())
+        if who is None or not words:
+            continue
+        if len(words) > LONGEST_SAID:
+            words = f"{words[:LONGEST_SAID].rstrip()} [...]"
+        line = f"| {who}: {words}"
+        room -= len(line)
+        if room < 0:
+            lines.append("| [...]")
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines))
+
+
+def task_in_talk(state: ReflexionState, prompts: Prompts) -> str:
+    """Return the opening of a trial for whoever judges it, after what was said before the task."""
+    opening, talk = opening_of(state, prompts), earlier_talk(state)
+    if not talk:
+        return opening
+    return f"What was said before:\n{talk}\n\nWhat was asked then:\n{opening}"
+
+
+def with_pictures(text: str, state: ReflexionState, model: object) -> HumanMessage:
+    """Return a message with the pictures of a wrapped agent's conversation, if the model says that it takes some.
+
+    Files and addresses are left out, as the state may come from somebody else, and a client would open them.
+    """
+    profile = getattr(model, "profile", None)
+    sees = isinstance(profile, Mapping) and profile.get("image_inputs") is True
+    if not sees or "attempt" not in state:
+        return HumanMessage(text)
+    before, task = asked_in(state)
+    shown = [*before, task] if task else before
+    found = [inline_picture(block) for block in pictures_in(shown)]
+    pictures = [picture for picture in found if picture is not None]
+    if not pictures:
+        return HumanMessage(text)
+    return HumanMessage([{"type": "text", "text": text}, *pictures])
 
 
 async def read_task(state: ReflexionState, environment: Environment) -> Task:
@@ -49,7 +154,7 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
         # It may have been edited in the state since.
         return _read(given)
     if message and (begun or not given):
-        given = message.text
+        given = environment.task_of(message) if isinstance(environment, Conversational) else message.text
     task = environment.find_task(given) if isinstance(given, str) else _read(given)
     return Task(**{**task, "after": _mark(message) if message else None})
 
@@ -113,4 +218,4 @@ def in_words(state: ReflexionState, update: Update) -> str:
             outcome, why = f"Stopped after {trials}:", " ".join(update["notes"][-1:])
         case _:
             outcome, why = f"Not solved after {trials}.", evaluation["feedback"] if evaluation else ""
-    return "\n\n".join(filter(None, [update["result"], f"{outcome} {why}".strip()]))
+    return "\n\n".join(filter(None, [as_text(update["result"]), f"{outcome} {why}".strip()]))

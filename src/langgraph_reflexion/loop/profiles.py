@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.base import Environment, Strict
 from langgraph_reflexion.errors import checked, one_of
 from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.state import Strategy
@@ -57,6 +57,9 @@ class Profile:
             far as `feedback` allows (no; agents of your own: yes).
         rejects_reflections: Whether a useless reflection (a refusal, a copy of an earlier one, ...) is asked for once
             more, and left out if the second is useless as well (no; agents of your own: yes).
+        strict: Whether wrong actions are answered as by the original code, without an explanation: "Invalid action!"
+            in WebShop, where names have to match, and "Nothing happens." in ALFWorld. The option `strict` of these
+            environments counts more (no).
         shows_reflections: Whether the actor sees the reflections (yes).
         reflects_on_memory: Whether the self-reflection sees the earlier reflections (yes).
         reflects_at_end: Whether the last trial of a failed task is reflected on, too, as in Algorithm 1: for trials
@@ -83,6 +86,7 @@ class Profile:
     temperatures: tuple[NonNegativeFloat, ...] | None = None
     shows_check: bool | None = None
     rejects_reflections: bool | None = None
+    strict: bool | None = None
     shows_reflections: bool | None = None
     reflects_on_memory: bool | None = None
     reflects_at_end: bool | None = None
@@ -151,6 +155,7 @@ class Rules:
     temperatures: tuple[NonNegativeFloat, ...] = ()
     shows_check: bool = False
     rejects_reflections: bool = False
+    strict: bool = False
     shows_reflections: bool = True
     reflects_on_memory: bool = True
     reflects_at_end: bool = False
@@ -166,6 +171,12 @@ class Rules:
         if isinstance(heuristic, Mapping):
             changes["heuristic"] = Heuristic(**heuristic)
         return replace(self, **changes)
+
+    def applied_to(self, environment: Environment) -> Environment:
+        """Return the environment as it is played under these rules."""
+        if self.strict and isinstance(environment, Strict):
+            return environment.strictly()
+        return environment
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,6 +205,8 @@ PROFILES = {
             max_trials=10,
             # Every reflection is kept, whatever it says.
             rejects_reflections=False,
+            # A wrong action is not explained.
+            strict=True,
         ),
     )
 }

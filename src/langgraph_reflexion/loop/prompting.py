@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -15,12 +16,14 @@ from langgraph_reflexion.models.sent import with_calls
 from langgraph_reflexion.models.usage import CHARACTERS_PER_TOKEN, NO_USAGE, Usage, add_usage, size
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step, Update
-from langgraph_reflexion.support.text import sanitize
+from langgraph_reflexion.support.text import count, sanitize
 
 KEEP_CHARS = 200
 """Number of characters kept of a truncated observation."""
 LEFT_OUT = "[left out, to save room]"
 """The placeholder of an observation that was left out."""
+LONGEST_TRIAL = 100_000
+"""Characters of the steps of a finished trial that a prompt shows."""
 SMALLER = 0.85
 """The share of a prompt's characters to keep after it was too long."""
 
@@ -103,12 +106,52 @@ def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Ste
 def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
     """Return the steps without the longest observations, to fit about N tokens; None is no limit."""
     shown = list(steps)
-    written = [sum(map(len, (s["thought"], s["action"]["text"] if s["action"] else ""))) for s in shown]
+    written = sum(map(_written, shown))
+    observed = _length(shown)
     for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"])):
-        if tokens is None or sum(written) + _length(shown) <= tokens * CHARACTERS_PER_TOKEN:
+        if tokens is None or written + observed <= tokens * CHARACTERS_PER_TOKEN:
             break
+        observed += len(LEFT_OUT) - len(shown[index]["observation"])
         shown[index] = {**shown[index], "observation": LEFT_OUT}
     return shown
+
+
+def bounded_trial(steps: Sequence[Step]) -> list[Step]:
+    """Return the steps of a finished trial as a prompt shows them, in about `LONGEST_TRIAL` characters.
+
+    Long observations are truncated first; then steps in the middle are left out, which the step before them says.
+    """
+    written = sum(map(_written, steps))
+    if written + _length(steps) <= LONGEST_TRIAL:
+        return list(steps)
+    shown = truncate_observations(steps, max(LONGEST_TRIAL - written, 0))
+    sizes = [_written(step) + len(step["observation"]) for step in shown]
+    if sum(sizes) <= LONGEST_TRIAL:
+        return shown
+    # How a trial ended says more than how it began.
+    first = _fitting(sizes, LONGEST_TRIAL // 4)
+    last = _fitting(sizes[:first:-1], LONGEST_TRIAL - sum(sizes[:first]))
+    head, tail = shown[: max(first, 1)], shown[len(shown) - max(last, 1) :]
+    left_out = len(shown) - len(head) - len(tail)
+    if left_out <= 0:
+        return shown
+    before = head[-1]
+    words = f"{before['observation']}\n[{count(left_out, 'step')} left out here]"
+    return [*head[:-1], {**before, "observation": words}, *tail]
+
+
+def _fitting(sizes: Sequence[int], room: int) -> int:
+    """Return how many of the first things fit."""
+    for number, total in enumerate(accumulate(sizes)):
+        if total > room:
+            return number
+    return len(sizes)
+
+
+def _written(step: Step) -> int:
+    """Return the number of characters that the actor wrote in a step."""
+    action = step["action"]
+    return len(step["thought"]) + (len(action["text"]) if action else 0)
 
 
 def opening_of(state: ReflexionState, prompts: Prompts) -> str:

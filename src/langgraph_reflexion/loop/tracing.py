@@ -18,7 +18,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers import LangChainTracer
 from langgraph.constants import TAG_NOSTREAM
 from langsmith.run_helpers import get_tracing_context
-from langsmith.utils import LangSmithNotFoundError
+from langsmith.utils import LangSmithNotFoundError, get_tracer_project
 
 from langgraph_reflexion.loop.events import emit, steps_in
 from langgraph_reflexion.models.calls import TASK, TRIAL
@@ -88,7 +88,11 @@ class TrialTracer(BaseCallbackHandler):
             local = get_tracing_context()["enabled"] == "local"  # as when LangSmith evaluates without uploading
             for tracer, run in traces:
                 if run is not None and not local:
-                    send = partial(send_feedback, tracer, run.trace_id, span.run_id, self.root, update)
+                    # A tracer that was made by environment variables names no project, but its runs do.
+                    named = tracer.project_name or run.session_name
+                    project: str = named or get_tracer_project() or "default"
+                    runs = (run.trace_id, span.run_id, self.root)
+                    send = partial(send_feedback, tracer.client, project, runs, update)
                     asyncio.get_running_loop().run_in_executor(None, send)
 
 
@@ -181,9 +185,10 @@ def below_run(callbacks: BaseCallbackManager, run_id: UUID | None) -> AsyncCallb
 
 
 def send_feedback(
-    tracer: LangChainTracer, trace: UUID | None, trial: UUID, root: UUID | None, update: Mapping[str, Any]
+    client: Any, project_name: str, runs: tuple[UUID | None, UUID, UUID | None], update: Mapping[str, Any]
 ) -> None:
     """Send the trial's verdict and score to LangSmith, and after the last trial the task's outcome."""
+    trace, trial, root = runs
     record, evaluation = update["trials"][-1], update.get("evaluation")
     given: list[tuple[UUID | None, str, Any, str | None]] = []
     if evaluation:
@@ -192,10 +197,9 @@ def send_feedback(
     if update["status"] != "running":
         given += [(root, "solved", update["status"] == "solved", None), (root, "trials", record["trial"], None)]
     try:
-        client: Any = tracer.client
         for left in reversed(range(ATTEMPTS)):
             try:
-                project = client.read_project(project_name=tracer.project_name).id
+                project = client.read_project(project_name=project_name).id
                 break
             except LangSmithNotFoundError:
                 if not left:

@@ -46,9 +46,13 @@ class Memory:
             raise ConfigurationError(f"Memory.size={self.size} has no effect beside keep='full', which keeps all")
 
     @classmethod
-    def of(cls, given: "Memory | int | None") -> "Memory":
-        """Return the given memory, or one of the given number of reflections."""
-        return given if isinstance(given, Memory) else cls(size=given)
+    def of(cls, given: "Memory | Lessons | int | None") -> "Memory":
+        """Return the given memory, one with the given lessons, or one of the given number of reflections."""
+        if isinstance(given, Memory):
+            return given
+        if isinstance(given, Lessons):
+            return cls(lessons=given)
+        return cls(size=given)
 
 
 @dataclass(frozen=True)
@@ -85,15 +89,29 @@ class EpisodicMemory:
         return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
 
 
+LONGEST_FEEDBACK = 20_000
+"""Characters of an evaluation's words that a status shows: their beginning and their end."""
+
+
 def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
-    """Return the evaluation of a failed trial as a prompt shows it; there is none before the first one."""
+    """Return the evaluation of a failed trial as a prompt shows it; there is none before the first one.
+
+    Of a trial that nothing has judged it says just that, whatever `feedback` is: that hides a judgement.
+    """
     line = "Status: FAILED"
-    if evaluation is None or feedback == "binary":
+    if evaluation is None:
+        return line
+    words = evaluation["feedback"]
+    if evaluation.get("unverified"):
+        return "\n".join(filter(None, ["Status: UNKNOWN", quoted(words)]))
+    if feedback == "binary":
         return line
     line += f", score {evaluation['score']:g}"
-    words = evaluation["feedback"]
     if feedback != "words" or not words:
         return line
+    if len(words) > LONGEST_FEEDBACK:
+        half = LONGEST_FEEDBACK // 2
+        words = f"{words[:half]} [...] {words[-half:]}"
     return f"{line}\n{quoted(words)}"
 
 

@@ -41,6 +41,9 @@ def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:
     """
     if evaluation is None:
         return ""
+    if evaluation.get("unverified"):
+        # That nothing was judged is not a judgement that `feedback` could hide.
+        feedback = "words"
     if feedback == "binary":
         return NOT_ACCEPTED
     words = evaluation["feedback"].strip()

@@ -3,9 +3,8 @@
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -15,9 +14,9 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import in_context
-from langgraph_reflexion.loop.prompting import Prompt, charging, for_record, opening_of
-from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt
-from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, charging, for_record, opening_of
+from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt, now
+from langgraph_reflexion.memory.store import LIMIT, LessonStore
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -36,6 +35,8 @@ class Lessons:
         count: The number of lessons recalled for a task, at most.
         recall: Whether lessons are recalled.
         learn: Whether lessons and the trials that had them are recorded.
+        limit: The number of lessons of an environment and user, at most. Beyond it, the least useful are archived:
+            they are not recalled until `langgraph-reflexion lessons restore`.
         held_out: The ids of tasks that record nothing, and never get lessons that they taught themselves.
     """
 
@@ -44,11 +45,14 @@ class Lessons:
     count: int = 3
     recall: bool = True
     learn: bool = True
+    limit: int = LIMIT
     held_out: Collection[str] = ()
 
     def __post_init__(self) -> None:
         if self.count < 1:
             raise ConfigurationError(f"Lessons(count={self.count}): at least 1 is needed, or recall=False")
+        if self.limit < 1:
+            raise ConfigurationError(f"Lessons(limit={self.limit}): at least 1 is needed, or learn=False")
 
 
 @dataclass(frozen=True)
@@ -87,13 +91,25 @@ class LessonMemory:
         found = await self.options.retries(search)
         return {"lessons": [RecalledLesson(id=each.id, text=escape_for_prompt(each.text)) for each in found]}
 
+    def learns_from_last(self, state: ReflexionState) -> bool:
+        """Return whether the reflection on the last trial of a failed task becomes a lesson.
+
+        Where a person approves reflections, it does not: nobody is asked about a task that has ended.
+        """
+        return self._learns(state) and not self.approves
+
     async def record_reflection(
         self, state: ReflexionState, reflections: list[Reflection], config: RunnableConfig, *, approved: bool
     ) -> None:
-        """Record the newest reflection as a lesson; where a person approves reflections, only approved ones."""
+        """Record the newest reflection as a lesson; where a person approves reflections, only approved ones.
+
+        If feedback has turned the verdict on the trial since it was recorded, that is recorded as well.
+        """
         newest = reflections[-1] if reflections else None
         if approved == self.approves and newest and newest["trial"] == state["trial"]:
             await self._add(state, config, self._source(state, config, newest["text"], "failure"))
+        if _is_turned(state) and self._learns(state):
+            await self._record_turned(state, config)
 
     async def record_trial(
         self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool
@@ -109,22 +125,22 @@ class LessonMemory:
             self.budgets.record({**state, **paid}, config)  # type: ignore[typeddict-item]
             update = {"trials": [{**record, **for_record(paid)}], **paid}
             records = [self._source(state, config, text, "success")]
-        use = LessonUse(
-            lessons=[lesson["id"] for lesson in state.get("lessons", [])],
-            success=record["verdict"],
-            **_trial(state, config),
-        )
+        use = self._use(state, config, success=record["verdict"])
         await self._add(state, config, *records, use)
+        if self.lessons is not None:
+            await self.options.retries(self._store(self.lessons, config).tidy)
         return update
 
     def _store(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
         store = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
-        named = lessons.user
-        if named is None:
+        user = lessons.user
+        if user is None:
             named = in_context("user_id") or config.get("configurable", {}).get("user_id")
-        return LessonStore(store, lessons.environment or self.environment, None if named is None else str(named))
+            # A LangGraph server without authentication names its users "".
+            user = None if named in (None, "") else str(named)
+        return LessonStore(store, lessons.environment or self.environment, user, limit=lessons.limit)
 
     def _learns(self, state: ReflexionState) -> bool:
         lessons = self.lessons
@@ -133,6 +149,18 @@ class LessonMemory:
     async def _add(self, state: ReflexionState, config: RunnableConfig, *records: Record) -> None:
         if self.lessons is not None and self._learns(state):
             await self.options.retries(partial(self._store(self.lessons, config).add, records))
+
+    async def _record_turned(self, state: ReflexionState, config: RunnableConfig) -> None:
+        """Correct the statistics of a trial that was a success when it was recorded, and is none any more."""
+        use = self._use(state, config, success=False).model_copy(update={"before": True})
+        await self._add(state, config, use)
+        store = self._store(cast(Lessons, self.lessons), config)
+        praised = self._source(state, config, "", "success").key
+        await self.options.retries(partial(store.withdraw, praised))
+
+    def _use(self, state: ReflexionState, config: RunnableConfig, *, success: bool) -> LessonUse:
+        shown = [lesson["id"] for lesson in state.get("lessons", [])]
+        return LessonUse(lessons=shown, success=success, **_trial(state, config))
 
     def _source(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> LessonSource:
         return LessonSource(
@@ -151,7 +179,7 @@ class LessonMemory:
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             opening = opening_of(state, self.prompts)
             trial = self.prompts.render(
-                "succeeded_trial", steps=steps, observation=opening, reflections=state["reflections"]
+                "succeeded_trial", steps=bounded_trial(steps), observation=opening, reflections=state["reflections"]
             )
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 
@@ -165,9 +193,12 @@ class LessonMemory:
         return reply.text
 
 
-def now() -> str:
-    """Return the time as records have it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+def _is_turned(state: ReflexionState) -> bool:
+    """Return whether a trial that was recorded as a success has an evaluation that says otherwise."""
+    evaluation, records = state["evaluation"], state["trials"]
+    if evaluation is None or not records or records[-1]["trial"] != state["trial"]:
+        return False
+    return records[-1]["verdict"] is True and not evaluation["success"]
 
 
 def _trial(state: ReflexionState, config: RunnableConfig) -> dict[str, Any]:

@@ -1,22 +1,33 @@
 """The records of lessons in a store, and the text of lessons.
 
-Records are only ever added, each under a key that follows from its content, and numbers are counted from them. So
-processes that write at the same time lose nothing, and a node that is run again writes the same records.
+Trials and people only ever add records, each under a key that follows from its content. So processes that write at
+the same time lose nothing, and a node that is run again writes the same records. Old records are added up in a
+summary, and then removed (`LessonStore.tidy`).
 """
 
 import hashlib
 import json
 import re
 import unicodedata
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 MAX_CHARACTERS = 4000
 """Characters of a stored text."""
 
 SHOWN_CHARACTERS = 800
 """Characters of a lesson in a prompt."""
+
+KNOWN_TASKS = 1000
+"""Ids of tasks that are kept for a lesson: the latest that taught it."""
+
+KNOWN_KEYS = 1000
+"""Keys of removed records that a summary keeps."""
+
+KNOWN_KINDS = 100
+"""Kinds of task that are counted apart; further ones are counted together, as the kind of no name."""
 
 _WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")  # and signs that change the meaning of numbers
 _INVISIBLE = re.compile(r"[^\S\n]|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]")
@@ -26,6 +37,9 @@ _CHAT_MARKS = re.compile(r"<(?=[|\uff5c/]|<SYS|s>|start_of_|end_of_)|\[(?=/?INST
 def plain(text: str, limit: int = MAX_CHARACTERS) -> str:
     """Return a text without control and format characters, of at most `limit` characters."""
     text = text[: 4 * limit]  # megabytes need not be looked at
+    is_plain = text.replace("\n", "").isprintable() and unicodedata.is_normalized("NFC", text)
+    if is_plain and len(text) <= limit and text == text.strip():  # as nearly all texts in a store
+        return text
     text = _INVISIBLE.sub(" ", text.encode("utf-8", "replace").decode())
     text = "".join(each for each in text if each == "\n" or unicodedata.category(each)[0] != "C")
     text = unicodedata.normalize("NFC", text).strip()
@@ -39,6 +53,11 @@ def escape_for_prompt(text: str) -> str:
     """
     line = " ".join(plain(text, SHOWN_CHARACTERS).split())
     return json.dumps(plain(_CHAT_MARKS.sub(r"\g<0> ", line), SHOWN_CHARACTERS), ensure_ascii=False)
+
+
+def now() -> str:
+    """Return the time as records have it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def lesson_id(text: str) -> str:
@@ -97,6 +116,8 @@ class LessonSource(Record):
     """Distinguishes repeated runs of a task."""
     thread: str = ""
     date: str = ""
+    lesson_id: str = ""
+    """The id of its text, which `stored` adds: it takes longer to compute than to read."""
 
     @property
     def key(self) -> str:
@@ -106,7 +127,10 @@ class LessonSource(Record):
     @property
     def lesson(self) -> str:
         """The lesson's id."""
-        return lesson_id(self.text)
+        return self.lesson_id or lesson_id(self.text)
+
+    def stored(self) -> dict[str, Any]:
+        return super().stored() | {"lesson_id": self.lesson}
 
 
 class LessonUse(Record):
@@ -117,7 +141,9 @@ class LessonUse(Record):
     lessons: list[str]
     """Their ids; trials without any are the control group."""
     success: bool
-    """The evaluator's verdict."""
+    """The verdict: the evaluator's, or that of later feedback."""
+    before: bool | None = None
+    """The verdict that was counted before, in the record of a changed verdict: that trial is not counted again."""
     task: str
     kind: str
     trial: int
@@ -127,7 +153,8 @@ class LessonUse(Record):
 
     @property
     def key(self) -> str:
-        return _digest(self.run, self.task, self.trial)
+        trial = (self.run, self.task, self.trial)
+        return _digest(*trial) if self.before is None else _digest(*trial, "changed")
 
 
 class LessonEdit(Record):
@@ -141,4 +168,121 @@ class LessonEdit(Record):
     retired: bool | None = None
 
 
-RECORDS: dict[str, type[Record]] = {each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit)}
+class Tally(BaseModel):
+    """Trials, counted."""
+
+    model_config = ConfigDict(strict=True)
+
+    trials: int = 0
+    succeeded: int = 0
+    first: dict[str, int] = Field(default_factory=dict)
+    """First trials by kind of task."""
+    first_succeeded: dict[str, int] = Field(default_factory=dict)
+
+    def count(self, use: LessonUse) -> None:
+        """Count a trial, or the change of its verdict."""
+        trial = 1 if use.before is None else 0
+        success = int(use.success) - int(use.before or False)
+        self.trials += trial
+        self.succeeded += success
+        if use.trial == 1:
+            self._count_first(use.kind, trial, success)
+
+    def add(self, other: "Tally") -> None:
+        """Add what another one has counted."""
+        self.trials += other.trials
+        self.succeeded += other.succeeded
+        for kind, trials in other.first.items():
+            self._count_first(kind, trials, other.first_succeeded.get(kind, 0))
+
+    def _count_first(self, kind: str, trials: int, succeeded: int) -> None:
+        if kind not in self.first and len(self.first) >= KNOWN_KINDS:
+            kind = ""
+        self.first[kind] = self.first.get(kind, 0) + trials
+        self.first_succeeded[kind] = self.first_succeeded.get(kind, 0) + succeeded
+
+
+class LessonTally(Tally):
+    """The trials whose prompts had a lesson, and those that taught it, counted."""
+
+    sources: int = 0
+    """Trials that taught it, and people who wrote it."""
+    outcomes: list[str] = Field(default_factory=list)
+    """The outcomes of its sources, each once."""
+    tasks: list[str] = Field(default_factory=list)
+    """The ids of the tasks that taught it, the latest `KNOWN_TASKS`."""
+    last: str = ""
+    """The date of the last trial that taught or had it."""
+
+    def count(self, use: LessonUse) -> None:
+        super().count(use)
+        self.last = max(self.last, use.date)
+
+    def teach(self, source: LessonSource) -> None:
+        """Count a source."""
+        self.sources += 1
+        self.last = max(self.last, source.date)
+        self._know([source.outcome], [source.task])
+
+    def add(self, other: Tally) -> None:
+        super().add(other)
+        if isinstance(other, LessonTally):
+            self.sources += other.sources
+            self.last = max(self.last, other.last)
+            self._know(other.outcomes, other.tasks)
+
+    def _know(self, outcomes: list[str], tasks: list[str]) -> None:
+        if not self.tasks:
+            self.outcomes, self.tasks = list(outcomes), list(tasks)
+            return
+        self.outcomes = sorted({*self.outcomes, *outcomes})
+        self.tasks = list(dict.fromkeys([*self.tasks, *tasks]))[-KNOWN_TASKS:]
+
+
+class LessonSummary(Record):
+    """The records of a namespace, added up.
+
+    A summary is never changed. The next generation is made of it and of the records that came since, and what it has
+    counted is removed only with the generation after that: so nothing is lost or counted twice where processes tidy
+    up at the same time, or are killed.
+    """
+
+    stored_as = "summaries"
+
+    origin: str
+    """The namespace that it comes from: a summary of another one is kept as it is, and replaced by a newer one."""
+    generation: int
+    date: str
+    foreign: bool = False
+    """Whether it was imported from another namespace."""
+    trials: Tally
+    """All trials, with lessons or without."""
+    lessons: dict[str, LessonTally]
+    counted: list[str] = Field(default_factory=list)
+    """The keys of the sources and uses in the store that it has counted."""
+    removed: list[str] = Field(default_factory=list)
+    """The keys of the latest `KNOWN_KEYS` records that were removed: a node that is run again writes its own anew."""
+
+    @property
+    def key(self) -> str:
+        return f"from-{self.origin}" if self.foreign else f"own-{self.generation:010d}"
+
+
+class ArchivedLesson(Record):
+    """A lesson beyond the limit: kept, and never recalled until a person restores it or a trial teaches it again."""
+
+    stored_as = "archived"
+
+    lesson: str
+    date: str
+    source: LessonSource
+    tally: LessonTally
+
+    @property
+    def key(self) -> str:
+        return self.lesson
+
+
+RECORDS: dict[str, type[Record]] = {
+    each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonSummary, ArchivedLesson)
+}

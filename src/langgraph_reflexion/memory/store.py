@@ -8,12 +8,23 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.base import BaseStore, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
-from langgraph_reflexion.memory.records import RECORDS, LessonSource, Record, plain
+from langgraph_reflexion.memory.records import (
+    KNOWN_KEYS,
+    RECORDS,
+    ArchivedLesson,
+    LessonEdit,
+    LessonSource,
+    LessonSummary,
+    LessonTally,
+    Record,
+    now,
+    plain,
+)
 from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, task_text
 from langgraph_reflexion.support.secrets import public_database
 from langgraph_reflexion.support.text import one_line
@@ -21,8 +32,20 @@ from langgraph_reflexion.support.text import one_line
 ROOT, EVERYONE = "reflexion", "everyone"
 """The first part of all namespaces, and the last part where no user is named."""
 
+_USER = "user-"
+"""How the last part begins where a user is named."""
+
 NO_LIMIT = 10_000_000
 """More records than a store holds."""
+
+LIMIT = 500
+"""Lessons of a namespace, at most, unless `Lessons` says otherwise."""
+
+LATEST_USES = 200
+"""Records of trials in a namespace from which on they are added up."""
+
+ARCHIVED = "archived"
+"""The last part of the namespace that no recall reads."""
 
 BUSY_MILLISECONDS = 60_000
 """Milliseconds that a process waits for others that write to the same SQLite file."""
@@ -34,34 +57,35 @@ SETUP_ATTEMPTS = 20
 class LessonStore:
     """Reads and writes the lessons of a namespace; nothing is cached, as other processes may write to it.
 
+    Args:
+        store: Any LangGraph store.
+        environment: The name under which lessons are kept.
+        user: The user whose lessons they are; everyone's unless given.
+        limit: The number of lessons that `tidy` leaves, at most; the least useful are archived.
+
     Raises:
         ConfigurationError: the environment or the user has an empty name.
     """
 
-    def __init__(self, store: BaseStore, environment: str, user: str | None = None) -> None:
+    def __init__(self, store: BaseStore, environment: str, user: str | None = None, *, limit: int = LIMIT) -> None:
         if not environment or user == "":
             raise ConfigurationError("lessons are kept by environment and user; neither may be an empty name")
         self.store = store
-        self.namespace = (ROOT, _escape(environment), EVERYONE if user is None else f"user-{_escape(user)}")
+        self.limit = limit
+        self.namespace = (ROOT, _escape(environment), EVERYONE if user is None else f"{_USER}{_escape(user)}")
         self.by_meaning = bool(getattr(store, "index_config", None))
 
-    async def snapshot(self) -> LessonSnapshot:
-        """Read all lessons.
+    async def snapshot(self, *, archived: bool = True) -> LessonSnapshot:
+        """Read the lessons.
+
+        Args:
+            archived: Whether those in the archive are read, too.
 
         Raises:
             ConfigurationError: a record is invalid.
             Fault: the store failed.
         """
-        records: dict[str, dict[str, Record]] = {kind: {} for kind in RECORDS}
-        for item in await self._search(limit=NO_LIMIT):
-            kind = item.namespace[-1]
-            try:
-                records[kind][item.key] = RECORDS[kind].model_validate(item.value)
-            except (KeyError, ValidationError) as error:
-                raise ConfigurationError(
-                    f"an invalid record of lessons in the store, {item.key!r} in {item.namespace}: {one_line(error)}"
-                ) from error
-        return LessonSnapshot(records)
+        return await asyncio.to_thread(_assemble, await self._read(archived=archived))
 
     async def recall(
         self, task: Mapping[str, Any], observation: str, count: int, *, of_others: bool = False
@@ -71,30 +95,199 @@ class LessonStore:
         `of_others` leaves out lessons that the task taught itself.
         """
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
-        snapshot = await self.snapshot()
+        items = await self._read(archived=False)
+        ranked: list[str] | None = None
         if self.by_meaning:
-            items = await self._search("sources", query=query, limit=10 * count)
-            ranked = list(dict.fromkeys(LessonSource.model_validate(item.value).lesson for item in items))
-        else:
-            ranked = await asyncio.to_thread(snapshot.search, query)
-        found = (snapshot.lessons[key] for key in ranked if key in snapshot.lessons)
-        live = (lesson for lesson in found if not lesson.retired)
-        return [lesson for lesson in live if not (of_others and task["id"] in lesson.tasks)][:count]
+            similar = await self._search("sources", query=query, limit=10 * count)
+            ranked = list(dict.fromkeys(LessonSource.model_validate(item.value).lesson for item in similar))
+
+        def best() -> list[Lesson]:
+            snapshot = _assemble(items)
+            order = snapshot.search(query) if ranked is None else ranked
+            found = [snapshot.lessons[key] for key in order if key in snapshot.lessons]
+            fitting = [lesson for lesson in found if not lesson.retired]
+            if of_others:
+                fitting = [lesson for lesson in fitting if task["id"] not in lesson.tasks]
+            return fitting[:count]
+
+        # Other requests of this process need not wait while lessons are counted and searched.
+        return await asyncio.to_thread(best)
 
     async def add(self, records: Iterable[Record]) -> None:
         """Add records; lessons without a text are left out."""
-        operations = [
-            PutOp((*self.namespace, each.stored_as), each.key, each.stored(), each.searched or False)
-            for each in records
-            if not (isinstance(each, LessonSource) and not each.text)
-        ]
+        operations: list[PutOp] = []
+        for each in records:
+            if not isinstance(each, LessonSource) or (each.text and not self.by_meaning):
+                operations.append(self._put(each))
+            elif each.text:
+                # Not in a batch: LangGraph's InMemoryStore cannot embed the same text for two of its records.
+                await _run(self.store, [self._put(each)])
         if operations:
             await _run(self.store, operations)
+
+    async def tidy(self, *, restore: str | None = None, force: bool = False) -> None:
+        """Add up old records, and archive the least useful lessons beyond the limit.
+
+        This does nothing while there are few records. Several processes may do so at once, and be killed.
+
+        Args:
+            restore: The id of an archived lesson that is to be recalled again.
+            force: Whether records are added up even if there are few.
+        """
+        if not (force or restore or await self._has_many()):
+            return
+        items = await self._read(archived=False)
+        snapshot = await asyncio.to_thread(_assemble, items)
+        summary = await asyncio.to_thread(snapshot.summary, now())
+        # With some room, so that not every further lesson makes this necessary again.
+        room = self.limit if force or restore else self.limit - self.limit // 20
+        kept, beyond = _split_by_use(snapshot.live, room)
+        live = {lesson.id: lesson for lesson in kept}
+        tallies = {key: tally for key, tally in summary.lessons.items() if key in live}
+        counted = set(summary.counted)
+        puts = [self._put(await self._archive(lesson, summary)) for lesson in beyond]
+        removed = self._outdated(snapshot, live)
+        found = await self._archived(restore) if restore else None
+        if found:
+            puts.append(self._put(found.source))
+            counted.add(found.source.key)
+            tallies.setdefault(found.lesson, LessonTally()).add(found.tally)
+            removed.append(self._remove(ARCHIVED, found.key))
+        gone = [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
+        before = snapshot.own.removed if snapshot.own else []
+        summary = summary.model_copy(
+            update={
+                "lessons": tallies,
+                "counted": sorted(counted),
+                "removed": list(dict.fromkeys([*before, *gone]))[-KNOWN_KEYS:],
+            }
+        )
+        await _run(self.store, [*puts, self._put(summary), *removed])
+
+    def _outdated(self, snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[PutOp]:
+        """Remove what the summary before has counted, and the sources of lessons that are archived.
+
+        Of each other lesson the first source stays, which has its text.
+        """
+        own = snapshot.own
+        counted = set(own.counted) if own else set()
+        summaries = [*snapshot.superseded, *([own.key] if own else [])]
+        removed = [self._remove("summaries", key) for key in summaries]
+        removed += [self._remove("uses", key) for key in snapshot.records["uses"] if key in counted]
+        firsts = {lesson.id: lesson.sources[0] for lesson in live.values()}
+        for key, source in snapshot.records["sources"].items():
+            if not isinstance(source, LessonSource):
+                continue
+            first = firsts.get(source.lesson)
+            if first is None or (key in counted and source is not first):
+                removed.append(self._remove("sources", key))
+        return removed
+
+    async def withdraw(self, source: str) -> None:
+        """Retire the lesson of a source whose trial was no success after all, unless others taught it as well.
+
+        Args:
+            source: The key of the source.
+        """
+        snapshot = await self.snapshot(archived=False)
+        found = snapshot.records["sources"].get(source)
+        if not isinstance(found, LessonSource):
+            return
+        lesson = snapshot.lessons[found.lesson]
+        if lesson.tally.sources == 1 and not lesson.retired:
+            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True)])
+
+    async def users(self) -> list[str]:
+        """Return the names of the users who have lessons in this environment."""
+        condition = MatchCondition("prefix", self.namespace[:2])
+        [spaces] = await _run(self.store, [ListNamespacesOp((condition,), max_depth=3, limit=NO_LIMIT)])
+        # Some stores compare the beginning of a namespace as a string, and not its parts.
+        names = [space[2] for space in spaces if len(space) == 3 and space[:2] == self.namespace[:2]]
+        return sorted({_unescape(name.removeprefix(_USER)) for name in names if name.startswith(_USER)})
+
+    async def _archive(self, lesson: Lesson, summary: LessonSummary) -> ArchivedLesson:
+        tally = LessonTally()
+        before = await self._archived(lesson.id)
+        if before:  # it had been archived, and was taught again
+            tally.add(before.tally)
+        tally.add(summary.lessons.get(lesson.id, LessonTally()))
+        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.sources[0], tally=tally)
+
+    async def _archived(self, lesson: str) -> ArchivedLesson | None:
+        [item] = await _run(self.store, [GetOp((*self.namespace, ARCHIVED), lesson)])
+        return ArchivedLesson.model_validate(item.value) if item else None
+
+    async def _has_many(self) -> bool:
+        """Return whether there are more records than the limits allow, without reading them."""
+        limits = {"sources": self.limit, "uses": LATEST_USES}
+        probes = [SearchOp((*self.namespace, kind), offset=most, limit=1) for kind, most in limits.items()]
+        return any(await _run(self.store, probes))
+
+    def _put(self, record: Record) -> PutOp:
+        searched = _without_equals(record) if self.by_meaning else record.searched
+        return PutOp((*self.namespace, record.stored_as), record.key, record.stored(), searched or False)
+
+    def _remove(self, kind: str, key: str) -> PutOp:
+        return PutOp((*self.namespace, kind), key, None)
+
+    async def _read(self, *, archived: bool) -> list[Any]:
+        # Sources and uses first: a summary that is written meanwhile then counts no less than what was read.
+        kinds = [kind for kind in RECORDS if archived or kind != ARCHIVED]
+        operations = [SearchOp((*self.namespace, kind), limit=NO_LIMIT) for kind in kinds]
+        found = await _run(self.store, operations)
+        return [item for items in found for item in items if item.namespace[:-1] == self.namespace]
 
     async def _search(self, *part: str, **options: Any) -> list[Any]:
         [found] = await _run(self.store, [SearchOp((*self.namespace, *part), **options)])
         # Some stores compare the beginning of a namespace as a string, and not its parts.
         return [item for item in found if item.namespace[:-1] == self.namespace]
+
+
+def _assemble(items: Iterable[Any]) -> LessonSnapshot:
+    """Return the snapshot of what a store has.
+
+    Raises:
+        ConfigurationError: a record is invalid.
+    """
+    records: dict[str, dict[str, Record]] = {kind: {} for kind in RECORDS}
+    for item in items:
+        kind = item.namespace[-1]
+        try:
+            records[kind][item.key] = RECORDS[kind].model_validate(item.value)
+        except (KeyError, ValidationError) as error:
+            raise ConfigurationError(
+                f"an invalid record of lessons in the store, {item.key!r} in {item.namespace}: {one_line(error)}"
+            ) from error
+    return LessonSnapshot(records)
+
+
+def _split_by_use(lessons: Sequence[Lesson], room: int) -> tuple[list[Lesson], list[Lesson]]:
+    """Return the lessons for which there is room, and the least useful others.
+
+    The newest tenth stays: it has hardly been tried.
+    """
+    by_age = sorted(lessons, key=lambda lesson: (lesson.sources[0].date, lesson.id), reverse=True)
+    newest = {lesson.id for lesson in by_age[: max(1, room // 10)]}
+    ranked = sorted(
+        lessons,
+        key=lambda lesson: (lesson.kept or lesson.id in newest, lesson.usefulness, lesson.id),
+        reverse=True,
+    )
+    return ranked[:room], ranked[room:]
+
+
+def _without_equals(record: Record) -> list[str]:
+    """Return the fields to search, without those that are empty or say the same as another one.
+
+    An embedding costs money, and LangGraph's InMemoryStore refuses a record with two equal texts.
+    """
+    values = record.stored()
+    fields: dict[str, str] = {}
+    for field in record.searched:
+        text = values.get(field)
+        if text and text not in fields:
+            fields[text] = field
+    return list(fields.values())
 
 
 async def environments(store: BaseStore) -> list[str]:
@@ -105,11 +298,19 @@ async def environments(store: BaseStore) -> list[str]:
     return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
 
 
-async def seen_tasks(store: BaseStore, environment: str, user: str | None, tasks: Iterable[str]) -> list[str]:
-    """Return the tasks that have taught a lesson already."""
-    snapshot = await LessonStore(store, environment, user).snapshot()
-    taught = {task for lesson in snapshot.lessons.values() for task in lesson.tasks}
-    return [task for task in tasks if task in taught]
+async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str | None]) -> list[str]:
+    """Return the tasks that have taught their user a lesson already.
+
+    Args:
+        store: The store of the lessons.
+        environment: The environment of the tasks.
+        users: The user of each task, by its id; None for everyone.
+    """
+    taught: set[tuple[str | None, str]] = set()
+    for user in dict.fromkeys(users.values()):
+        snapshot = await LessonStore(store, environment, user).snapshot()
+        taught |= {(user, task) for lesson in snapshot.lessons.values() for task in lesson.tasks}
+    return [task for task, user in users.items() if (user, task) in taught]
 
 
 async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:

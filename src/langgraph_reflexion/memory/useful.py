@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
-REJECTED = "reflection rejected"
-"""How the note on a useless reflection begins, in the record of its trial."""
+from langgraph_reflexion.models.recorded import REJECTED as REJECTED
+from langgraph_reflexion.support.copies import NEAR_COPY, similarity, words_of
+from langgraph_reflexion.support.copies import is_near_copy as is_near_copy
+
 STANDS_ALONE = "none is kept, and the check's words stand alone"
 """What the note on a second useless reflection on one trial says."""
-NEAR_COPY = 0.8
-"""The similarity of two notes, as sequences of words, from which on they count as copies."""
 PARROTED = 0.3
 """The share of a note's runs of five words that stand in the request for it, from which on it repeats the request."""
 RUN = 5
@@ -22,7 +21,6 @@ _REFUSAL = re.compile(
 )
 _REFUSAL_WITHIN = 80
 _FORM = re.compile(r"\b(?:reflections?|trials?|notes?)\b", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 _COMMON_WORDS = """
     about after again before could does done from have into just more most only other should some such
@@ -33,23 +31,14 @@ _COMMON_WORDS = """
 _COMMON = frozenset(_COMMON_WORDS.split())
 _LONG = 4
 """Characters from which on a word may name something."""
-_SENTENCE_END = re.compile(r"[.!?][\"')\]*]*(?=\s|\Z)")
+# Chinese and Japanese put no space after a full stop; Hindi's and Urdu's have signs of their own.
+_SENTENCE_END = re.compile(r"[.!?\u0964\u06d4\u061f][\"')\]*]*(?=\s|\Z)|[\u3002\uff01\uff1f]+")
 
 
 def whole_sentences(text: str) -> str:
     """Return a text that was cut, up to its last whole sentence; empty if it has none."""
     ends = list(_SENTENCE_END.finditer(text))
     return text[: ends[-1].end()] if ends else ""
-
-
-def similarity(text: str, other: str) -> float:
-    """Return how alike two notes are as sequences of words, from 0 to 1."""
-    return SequenceMatcher(None, _words(text), _words(other), autojunk=False).ratio()
-
-
-def is_near_copy(text: str, earlier: Sequence[str]) -> bool:
-    """Return whether a note says almost word for word what an earlier one says."""
-    return any(similarity(text, other) >= NEAR_COPY for other in earlier)
 
 
 def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "") -> str | None:
@@ -65,7 +54,7 @@ def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "")
         return "it was cut off before its first sentence ended"
     if _REFUSAL.search(text[:_REFUSAL_WITHIN]):
         return "it refuses to say anything"
-    if len(_words(text)) < FEWEST_WORDS:
+    if len(words_of(text)) < FEWEST_WORDS:
         return "it says nothing"
     if any(_adds_nothing(text, other) for other in earlier):
         return "it repeats an earlier one"
@@ -88,14 +77,10 @@ def was_rejected(notes: Sequence[str]) -> bool:
     return any(note.startswith(REJECTED) and note.endswith(STANDS_ALONE) for note in notes)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
 def _runs(text: str) -> set[tuple[str, ...]]:
-    words = _words(text)
+    words = words_of(text)
     return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
 
 
 def _content(text: str) -> set[str]:
-    return {word for word in _words(text) if len(word) >= _LONG and word not in _COMMON}
+    return {word for word in words_of(text) if len(word) >= _LONG and word not in _COMMON}

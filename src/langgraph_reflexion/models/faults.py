@@ -7,11 +7,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.errors import ContextTooLong, ModelFault, is_trouble
+from langgraph_reflexion.errors import ContextTooLong, Fault, ModelFault, is_trouble
 from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.support.retries import parse_retry_after
 from langgraph_reflexion.support.secrets import redact
-from langgraph_reflexion.support.text import DEEPEST, sanitize
+from langgraph_reflexion.support.text import DEEPEST, one_line, sanitize
 
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 after which a retry may succeed."""
@@ -108,6 +108,24 @@ def is_client_error(error: Exception) -> bool:
 def _is_client(module: str) -> bool:
     package = module.partition(".")[0]
     return package in _CLIENTS or package.startswith("langchain_")
+
+
+def outside_fault(error: Exception, what: str) -> Fault | None:
+    """Return the fault for trouble outside; None if the error is a bug.
+
+    Args:
+        error: What was raised.
+        what: Who raised it, such as "the evaluator".
+    """
+    if isinstance(error, Fault):
+        return error
+    words = f"{what} failed: {one_line(error)}"
+    if is_client_error(error):
+        found = to_fault(error, [])
+        return Fault(words, transient=found.transient, retry_after=found.retry_after)
+    if is_trouble(error):
+        return Fault(words, retry_after=_retry_after(error))
+    return None
 
 
 def is_bug(error: Exception) -> bool:

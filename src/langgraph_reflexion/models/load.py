@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, did_you_mean
 from langgraph_reflexion.support.objects import load_object, names_object
 from langgraph_reflexion.support.secrets import NO_KEY
 
@@ -19,6 +19,8 @@ DEMO = "demo"
 """The name of the offline demo model, which is not an LLM."""
 DEMO_MODEL = "langgraph_reflexion.lab.demo:DemoChatModel"
 """Its class, which is imported when it is asked for, as environments are."""
+AGENTS_MODEL = "agent"
+"""The model's name in the settings of a run if the agent's own model reflects."""
 
 TIMEOUT_SECONDS = 120.0
 """Seconds that one call may take."""
@@ -126,7 +128,10 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> Any:
         # The error's text is never passed on, as it may quote the key.
         said = str(error)
         if "infer model provider" in said:
-            raise ConfigurationError(f"unknown provider in the model {name!r}: {_EXPECTED}") from error
+            listed = re.search(r"Supported (?:model )?providers(?: are)?: ([\w, ]+)", said)
+            providers = listed[1].split(", ") if listed else []
+            hint = did_you_mean(provider, providers)
+            raise ConfigurationError(f"unknown provider in the model {name!r}{hint}: {_EXPECTED}") from error
         if isinstance(error, (ImportError, AttributeError)):
             named = re.search(r"pip install (?:-U )?[\"']?([\w-]+)", said)
             package = named[1] if named else f"langchain-{provider.replace('_', '-')}"

@@ -6,15 +6,15 @@ of messages that it shares with the call before it, and the messages that it add
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NotRequired
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import ModelCall
+from langgraph_reflexion.models.recorded import SentCall, SentMessage, continue_prompt, with_content
 from langgraph_reflexion.support.text import plain
 
 LEAST_SHARED = 200
@@ -39,56 +39,6 @@ _RAW_CALLS = ("tool_calls", "function_call")
 """Keywords that repeat a message's tool calls in the provider's form."""
 
 
-class SentMessage(TypedDict):
-    """A message of a prompt, or a reply. `langchain_core.messages.convert_to_messages` reads it."""
-
-    role: str
-    """`system`, `user`, `assistant` or `tool`."""
-    content: str | list[Any]
-    """The text; blocks of content as a list, where files are replaced by their size and digest."""
-    tool_calls: NotRequired[list[dict[str, Any]]]
-    """The tool calls of a reply: `name`, `args` and `id`."""
-    invalid_tool_calls: NotRequired[list[dict[str, Any]]]
-    """Those whose arguments could not be read."""
-    tool_call_id: NotRequired[str]
-    """The call that a message of the role `tool` answers."""
-    additional_kwargs: NotRequired[dict[str, Any]]
-    """What else went back to the provider, such as reasoning."""
-
-
-class SentCall(TypedDict):
-    """A model call that was answered: its prompt, short of what it shares with the call before, and the reply."""
-
-    kind: str
-    """What was asked for: `act`, `evaluate`, `reflect`, `condense`, `tests` or `lesson`."""
-    call: str
-    """The call's name within the trial, as in traces: `act 3`, `evaluate again`."""
-    step: NotRequired[int]
-    """The step that an `act` asked for, counted from 1."""
-    same: int
-    """The number of messages that this prompt shares with the beginning of the one before it in the trial."""
-    same_characters: NotRequired[int]
-    """The number of characters that the next message shares with the start of its counterpart in the call before."""
-    added: list[SentMessage]
-    """The messages after them; after `same_characters`, the first one lacks its beginning."""
-    tools: NotRequired[list[dict[str, Any]]]
-    """The tools that the model was offered, where they differ from those of the call before."""
-    reply: SentMessage | None
-    """What came back. None for an agent of your own, whose messages are the trajectory."""
-
-
-@dataclass(frozen=True)
-class WholeCall:
-    """A model call with its whole prompt. Fields as in `SentCall`."""
-
-    kind: str
-    call: str
-    step: int | None
-    messages: list[SentMessage]
-    tools: list[dict[str, Any]]
-    reply: SentMessage | None
-
-
 def with_calls(before: Sequence[SentCall], calls: Sequence[ModelCall], step: int | None = None) -> list[SentCall]:
     """Return the calls of a trial with further ones.
 
@@ -110,20 +60,6 @@ def with_calls(before: Sequence[SentCall], calls: Sequence[ModelCall], step: int
         kept.append(made)
         prompt, tools = messages, offered
     return kept
-
-
-def whole_calls(calls: Sequence[SentCall]) -> Iterator[WholeCall]:
-    """Yield a trial's calls with their whole prompts.
-
-    Args:
-        calls: All calls of the trial.
-    """
-    prompt: list[SentMessage] = []
-    tools: list[dict[str, Any]] = []
-    for call in calls:
-        _continue(prompt, call)
-        tools = call.get("tools", tools)
-        yield WholeCall(call["kind"], call["call"], call.get("step"), [*prompt], tools, call["reply"])
 
 
 def as_json(message: BaseMessage) -> SentMessage:
@@ -163,8 +99,27 @@ def _block(block: Any) -> Any:
     return {"type": block["type"], "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
+def inline_picture(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a picture whose data are in its block, and nothing else; None for a file or an address."""
+    data, kind = block.get("base64"), block.get("mime_type")
+    if block.get("type") == "image_url":
+        # OpenAI's form: `data:image/png;base64,...`.
+        place = block.get("image_url")
+        address = place.get("url") if isinstance(place, dict) else place
+        if not isinstance(address, str) or not address.startswith("data:"):
+            return None
+        kind, _, data = address.removeprefix("data:").partition(";base64,")
+    elif block.get("type") != "image":
+        return None
+    if not (isinstance(data, str) and isinstance(kind, str)):
+        return None
+    if not (_PICTURE.fullmatch(kind) and _BASE64.fullmatch(data)):
+        return None
+    return {"type": "image", "base64": data, "mime_type": kind}
+
+
 def expect_no_files(messages: Sequence[BaseMessage]) -> None:
-    """Refuse a prompt of this package that holds or names a file: such prompts consist of text alone.
+    """Refuse a prompt of this package that holds or names a file: they consist of text, and of inline pictures.
 
     Steps and replies come from the state or from a cache, which somebody else may have written, and some clients open
     the path or call the address that a block of an image names.
@@ -175,11 +130,16 @@ def expect_no_files(messages: Sequence[BaseMessage]) -> None:
     for message in messages:
         if isinstance(message.content, str):
             continue
-        if any(_names_file(block) for block in message.content):
+        blocks = [each for each in message.content if not (isinstance(each, dict) and each == inline_picture(each))]
+        if any(_names_file(block) for block in blocks):
             raise ConfigurationError(
                 "a step or a kept reply holds a file or its address, and prompts are texts: the state or "
                 "the cache was changed; begin the task again"
             )
+
+
+_PICTURE = re.compile(r"image/[\w.+-]+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def _names_file(value: Any) -> bool:
@@ -209,7 +169,7 @@ def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call
         return made
     characters = _shared_beginning(text, earlier)
     if characters >= LEAST_SHARED:
-        added[0] = _with_content(added[0], text[characters:])
+        added[0] = with_content(added[0], text[characters:])
         made["same_characters"] = characters
     return made
 
@@ -226,27 +186,11 @@ def _shared_beginning(one: str, other: str) -> int:
     return least
 
 
-def _with_content(message: SentMessage, content: str) -> SentMessage:
-    changed = message.copy()
-    changed["content"] = content
-    return changed
-
-
-def _continue(prompt: list[SentMessage], call: SentCall) -> None:
-    """Turn the prompt of the call before into that of this one, in place."""
-    added = list(call["added"])
-    if characters := call.get("same_characters", 0):
-        earlier, rest = prompt[call["same"]]["content"], added[0]["content"]
-        added[0] = _with_content(added[0], f"{earlier[:characters]}{rest}")
-    del prompt[call["same"] :]
-    prompt += added
-
-
 def _last_prompt(calls: Sequence[SentCall]) -> tuple[list[SentMessage], list[dict[str, Any]]]:
     """Return the messages and the tools of the last call; both are empty without any call."""
     prompt: list[SentMessage] = []
     tools: list[dict[str, Any]] = []
     for call in calls:
-        _continue(prompt, call)
+        continue_prompt(prompt, call)
         tools = call.get("tools", tools)
     return prompt, tools

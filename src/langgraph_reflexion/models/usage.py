@@ -4,38 +4,24 @@ import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, LLMResult
-from typing_extensions import TypedDict
 
 from langgraph_reflexion.errors import ConfigurationError
-
-
-class Usage(TypedDict):
-    """The usage of model calls."""
-
-    llm_calls: int
-    """Calls that the model answered."""
-    cached_calls: int
-    """Calls answered from a cache, which are free."""
-    input_tokens: int
-    output_tokens: int
-    cost: float
-    """Money, at the prices of `ModelOptions`."""
-
+from langgraph_reflexion.models.recorded import NO_USAGE as NO_USAGE
+from langgraph_reflexion.models.recorded import Usage as Usage
+from langgraph_reflexion.models.recorded import add_usage as add_usage
 
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English text."""
 
 MOST_TOKENS = 10**12
 """A count of tokens that no call reaches."""
-
-NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
 
 
 @dataclass(frozen=True)
@@ -126,12 +112,6 @@ def _number(counted: Any, name: str) -> int:
     except (KeyError, TypeError, ValueError, OverflowError):
         return 0
     return number if 0 <= number < MOST_TOKENS else 0
-
-
-def add_usage(*usages: Usage) -> Usage:
-    """Return the sum."""
-    total: dict[str, Any] = {key: sum(dict(usage)[key] for usage in usages) for key in NO_USAGE}
-    return cast(Usage, total | {"cost": float(total["cost"])})
 
 
 class UsageCallback(BaseCallbackHandler):

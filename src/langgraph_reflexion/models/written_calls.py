@@ -73,6 +73,18 @@ def _calls_in(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
     yield from calls
 
 
+def _refuse(constant: str) -> None:
+    """Refuse `NaN` and `Infinity`, which are not JSON.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
 def _object_at_start(text: str) -> tuple[Any, str] | None:
     """Return the JSON object at the beginning of a text, and what follows it."""
     readings = [text]
@@ -81,7 +93,7 @@ def _object_at_start(text: str) -> tuple[Any, str] | None:
         readings = [text[1:], text.replace("{{", "{").replace("}}", "}")]
     for reading in readings:
         try:
-            value, end = json.JSONDecoder().raw_decode(reading)
+            value, end = _DECODER.raw_decode(reading)
         except (ValueError, RecursionError):
             continue
         # The second half of a doubled brace may be left over, or one brace too many.
@@ -95,7 +107,7 @@ def _as_call(value: Any, names: Collection[str]) -> WrittenCall | None:
     args = next((value[key] for key in ARGUMENTS if key in value), None)
     if isinstance(args, str):
         try:
-            args = json.loads(args)
+            args = _DECODER.decode(args)
         except (ValueError, RecursionError):
             return None
     if not isinstance(args, dict):

@@ -1,6 +1,10 @@
 """Values that several layers share: the choices of options, and the environments that ship."""
 
+from enum import StrEnum
 from typing import Literal
+
+ATTEMPTS = 5
+"""Attempts of a model call or an action, the first one included."""
 
 UNLIMITED = 1_000_000
 """A number that no run reaches."""
@@ -27,3 +31,26 @@ ENVIRONMENTS = {
     "workspace": "langgraph_reflexion.envs.workspace.environment:Workspace",
 }
 """The environments that ship: name to `module:Class`, imported when asked for."""
+
+
+class Strategy(StrEnum):
+    """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2).
+
+    `FEEDBACK` is not from the paper: it shows what the check said about the last trial, and no reflection.
+    """
+
+    RETRY = "retry"
+    FEEDBACK = "feedback"
+    LAST_ATTEMPT = "last_attempt"
+    REFLEXION = "reflexion"
+    LAST_ATTEMPT_AND_REFLEXION = "last_attempt_and_reflexion"
+
+    @property
+    def reflects(self) -> bool:
+        """Whether a failed trial is reflected on."""
+        return self in (Strategy.REFLEXION, Strategy.LAST_ATTEMPT_AND_REFLEXION)
+
+    @property
+    def shows_last_attempt(self) -> bool:
+        """Whether the actor sees its previous trajectory."""
+        return self in (Strategy.LAST_ATTEMPT, Strategy.LAST_ATTEMPT_AND_REFLEXION)

@@ -1,6 +1,7 @@
 """Text files, rows in JSON, and the package's own tables in TOML."""
 
 import gzip
+import io
 import json
 import tomllib
 import zlib
@@ -13,11 +14,76 @@ from langgraph_reflexion.errors import ConfigurationError
 
 Row = dict[str, Any]
 
+DEEPEST_TABLE = 50
+"""Levels of tables and lists that a TOML file may have."""
+MAX_UNPACKED = 1 << 30
+"""Bytes that a gzipped file may have when it is unpacked."""
+
 
 @cache
 def own_table(module: str, name: str) -> Row:
     """Return a TOML file beside a module, given by its `__file__`. It is read once, and not to be changed."""
     return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
+
+
+def expect_ordinary(path: Path) -> None:
+    """Refuse a pipe or a device, from which reading may wait or go on for ever.
+
+    Raises:
+        ConfigurationError: it is there, and is not an ordinary file.
+    """
+    if path.exists() and not path.is_file():
+        what = "is a folder" if path.is_dir() else "is not an ordinary file"
+        raise ConfigurationError(f"{path} {what}: name a file")
+
+
+def read_toml(path: Path) -> Row:
+    """Return the content of a TOML file, whoever wrote it.
+
+    Raises:
+        ConfigurationError: the file cannot be read, is not TOML, or is nested too deeply.
+    """
+    expect_ordinary(path)
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        deep = _deeper(read, DEEPEST_TABLE)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
+    except RecursionError:
+        deep = True
+    except ValueError as error:
+        # Python itself refuses integers of thousands of digits.
+        raise ConfigurationError(f"{path} is not TOML: {error}") from error
+    if deep:
+        raise ConfigurationError(f"{path} is nested more than {DEEPEST_TABLE} levels deep: write it flatter")
+    return read
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Return whether lists and tables in a value are nested deeper than this."""
+    found: list[Any] = [value]
+    for _ in range(levels + 1):
+        inner: list[Any] = []
+        for each in found:
+            if isinstance(each, dict):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        found = inner
+    return bool(found)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return the content of gzipped data.
+
+    Raises:
+        ValueError: it is too large.
+    """
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        unpacked = file.read(MAX_UNPACKED + 1)
+    if len(unpacked) > MAX_UNPACKED:
+        raise ValueError(f"unpacked, it has more than {MAX_UNPACKED >> 20} MB")
+    return unpacked
 
 
 def read_text(path: Path) -> str:
@@ -26,9 +92,11 @@ def read_text(path: Path) -> str:
     Raises:
         ConfigurationError: the file cannot be read.
     """
+    expect_ordinary(path)
     try:
         data = path.read_bytes()
-        data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        if data.startswith(b"\x1f\x8b"):
+            data = _unpacked(data)
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

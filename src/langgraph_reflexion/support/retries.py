@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import NonNegativeFloat, PositiveInt
 
 from langgraph_reflexion.errors import Fault, checked
+from langgraph_reflexion.support.choices import ATTEMPTS
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ class Retries:
         longest_wait: Maximal seconds between two attempts. A server that asks for more is not retried.
     """
 
-    attempts: PositiveInt = 5
+    attempts: PositiveInt = ATTEMPTS
     first_wait: NonNegativeFloat = 1.0
     longest_wait: NonNegativeFloat = 60.0
 

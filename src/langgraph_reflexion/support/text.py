@@ -65,3 +65,8 @@ def count(number: int, noun: str) -> str:
 def as_text(result: Any) -> str:
     """Return an agent's result, or a reference answer, as text: data as JSON, and nothing as an empty text."""
     return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
+
+
+def call_text(name: str, args: dict[str, Any]) -> str:
+    """Return a tool call as text, for actions and arguments without a text form."""
+    return f"{name}({', '.join(f'{key}={json.dumps(value)}' for key, value in args.items())})"

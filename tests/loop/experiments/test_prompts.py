@@ -17,7 +17,8 @@ from langgraph_reflexion.lab.experiments.runner import resume, run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.calls import CallId, ModelCall
-from langgraph_reflexion.models.sent import as_json, whole_calls, with_calls
+from langgraph_reflexion.models.recorded import whole_calls
+from langgraph_reflexion.models.sent import as_json, with_calls
 from langgraph_reflexion.state import RECORD_PROMPTS
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.game import Guessing

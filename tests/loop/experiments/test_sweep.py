@@ -9,10 +9,12 @@ from rich.console import Console
 
 from langgraph_reflexion.envs.base import Review
 from langgraph_reflexion.lab import experiments
-from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.comparison import compare, task_lines
 from langgraph_reflexion.lab.experiments.progress import LiveProgress
 from langgraph_reflexion.lab.experiments.provenance import new_info
 from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.report import report_run
+from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.loop.experiments.test_resume import think_first
@@ -44,14 +46,45 @@ def test_the_record_does_not_depend_on_the_concurrency(tmp_path, in_step):
 
 
 def test_in_step_the_run_ends_after_a_trial_that_solves_nothing_new(tmp_path):
-    # Solved after each trial: 1, 2, 2. The task that trial 4 would have solved is left unfinished.
+    # Solved after each trial: 1, 2, 2. The task that trial 4 would have solved is not tried again.
     watch = Watch()
     summary, model = drive_all(tmp_path, numbers=[1, 2, 4], in_step=True, observer=watch)
     assert [trial for _, trial in watch.seen] == [1, 1, 1, 2, 2, 3], "all finish a trial before any begins the next"
-    assert (summary.statuses["solved"], summary.statuses["unfinished"]) == (2, 1)
+    assert (summary.statuses["solved"], summary.statuses["stopped"], summary.statuses["unfinished"]) == (2, 1, 0)
     assert max(row["trial"] for row in rows(tmp_path)) == 3
     # A graph that stands still asks no model: one call per row, and one per reflection.
     assert len(model.prompts) == sum(row["llm_calls"] for row in rows(tmp_path)) == 6 + 4
+
+
+def test_a_run_that_ended_by_its_rule_is_whole_and_says_what_it_skipped(tmp_path):
+    drive_all(tmp_path / "rule", numbers=[1, 2, 4], in_step=True)
+    drive_all(tmp_path / "all", numbers=[1, 2, 4])
+    assert in_words(drive_all(tmp_path / "rule", numbers=[1, 2, 4], in_step=True)[0].statuses) == (
+        "2 solved, 1 not tried again after a trial that solved nothing new"
+    ), "resumed, it decides the same"
+    report = report_run(read_run(tmp_path / "rule"))
+    assert (report.unfinished, report.stopped, report.solved) == (0, 1, [1, 2, 2])
+    both = compare([tmp_path / "rule", tmp_path / "all"])
+    out = io.StringIO()
+    both.print(Console(file=out, width=300))
+    assert "1 not tried again after a trial that solved nothing new" in out.getvalue()
+    assert "unfinished" not in out.getvalue()
+    lines = [line.plain for line in task_lines(read_run(tmp_path / "rule"), 200)]
+    assert "not solved by trial 3, after which none was tried again" in lines[-1]
+
+
+def test_runs_of_several_seeds_end_each_by_the_rule(tmp_path):
+    for seed, numbers in enumerate(([1, 2, 4], [1, 3])):
+        drive_all(tmp_path / str(seed), numbers=numbers, in_step=True, seed=seed)
+    (group,) = compare([tmp_path / "0", tmp_path / "1"]).groups
+    # The second seed ends after trial 2, in which 3 was not reached.
+    assert (group.report.unfinished, group.report.stopped, group.report.solved) == (0, 2, [2, 3, 3])
+
+
+def test_a_run_in_step_that_was_stopped_by_its_budget_stays_unfinished(tmp_path):
+    summary, _ = drive_all(tmp_path, numbers=[2, 3], in_step=True, budgets={"run": {"llm_calls": 3}})
+    assert (summary.statuses["stopped"], report_run(read_run(tmp_path)).stopped) == (0, 0)
+    assert summary.statuses["budget"] == 2
 
 
 def test_in_step_a_task_that_ended_by_an_error_is_no_improvement(tmp_path):

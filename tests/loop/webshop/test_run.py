@@ -8,9 +8,11 @@ from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.lab.demo.prompt import without_examples
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.scripts import SmallModel
 from tests.support.scripts.webshop import LESSON as RECIPE
+from tests.support.scripts.webshop import reply as hasty
 from tests.support.toys import asks_for, play
 
 pytestmark = pytest.mark.extra("webshop")
@@ -63,3 +65,40 @@ def test_the_next_trial_is_shown_the_reflection_except_under_upstream(profile, s
     ] == shown
     assert (len(final["trajectory"]) == 14) == (profile == "upstream")
     assert {trial["stop_reason"] for trial in final["trials"]} == {"inefficient planning"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "options", "strict"),
+    [
+        ("paper", {}, False),
+        ("upstream", {}, True),
+        ("upstream", {"strict": False}, False),
+        ("paper", {"strict": True}, True),
+    ],
+)
+def test_upstream_is_as_strict_as_the_original_unless_told_otherwise(profile, options, strict):
+    def reply(messages):
+        if asks_for(messages) == "reflect":
+            return LESSONS[0]
+        return "Action: search[soap]" if len(messages) % 4 else "Action: click[next >]"
+
+    shop = WebShop(**options)
+    final, _ = play(reply, shop, max_trials=1, profile=profile)
+    seen = [step["observation"] for step in final["trajectory"] if step["action"]["text"] == "click[next >]"]
+    assert ("Invalid action!" in seen[0]) is strict
+    assert shop.strict == options.get("strict"), "the caller's own environment stays as it is"
+
+
+@pytest.mark.parametrize(("profile", "buys"), [("paper", True), ("upstream", False)])
+def test_a_run_measures_the_trial_as_strictly_as_it_was_played(profile, buys, tmp_path):
+    """A button in small letters buys only where names need not match."""
+
+    def reply(messages):
+        return hasty(without_examples(messages)).replace("Buy Now", "buy now")
+
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+        given = {"environment": "webshop", "model": "openai:small", "base_url": server.url, "profile": profile}
+        run(RunSettings(**given, strategy="retry", max_trials=1, limit=3), tmp_path / "run")
+    rows = [json.loads(line) for line in (tmp_path / "run/trials.jsonl").read_text().splitlines()]
+    assert {row["score"] > 0 for row in rows} == {buys}
+    assert [row["measures"]["reward"] for row in rows] == pytest.approx([row["score"] for row in rows])

@@ -73,7 +73,7 @@ def test_given_values_become_the_settings(bake):
         (["--heat", "left"], "--heat must be 'top' or 'bottom', not 'left'"),
         (["--degrees", "nan"], "--degrees must be a finite number"),
         (["--spice", "salt"], "--spice 'salt': write it as KEY=VALUE"),
-        (["--budget", "year.tokens=1"], "--budget year must be 'day' or 'week'"),
+        (["--budget", "year.tokens=1"], "--budget 'year.tokens=1': there is no 'year', but day, week"),
         (["--budget", "day.tokens=few"], "--budget day.tokens must be a valid integer, not 'few'"),
         (["--seed", "3", "x"], "'x'"),
         (["--path=y", "x"], "'x'"),

@@ -171,8 +171,8 @@ async def test_exported_and_imported_nothing_is_lost_and_twice_nothing_is_added(
     await store.add(source(text, f"h{number}") for number, text in enumerate(HOSTILE))
     await store.add([use("t8", [lesson_id(MUG)], True), LessonEdit(lesson=lesson_id(MUG), text="Mugs.", date="1")])
     await other.add([source(TOWEL.upper(), "elsewhere")])
+    await write_lessons(store, path)
     before = await store.snapshot()
-    write_lessons(before, path)
     assert await add_records(other, read_records(path)) == len(before.lessons) - 1
     assert await add_records(other, read_records(path)) == 0
     assert await add_records(store, read_records(path)) == 0

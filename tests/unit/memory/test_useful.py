@@ -30,6 +30,8 @@ def test_a_useless_reflection_is_found(text, why):
         NOTE.replace("11", "12"),
         "The check did not help: I cannot tell words from signs, so I count them first.",
         "My reflection on this trial: the line about rain was too long.",
+        "我下次要先打开柜子二",
+        "次回は最初に引き出しを開ける",
     ],
 )
 def test_a_reflection_on_the_task_is_none(text):
@@ -52,6 +54,14 @@ def test_a_note_is_a_copy_from_four_fifths_of_its_words_on():
 def test_of_a_cut_reflection_whole_sentences_are_left():
     assert whole_sentences("It was 2.5 too long. Next time I") == "It was 2.5 too long."
     assert whole_sentences("Next time I will") == ""
+
+
+def test_a_script_without_spaces_has_words_and_sentences_too():
+    note = "我下次要先打开柜子二再拿苹果"
+    assert "repeats" in why_useless(note.replace("苹果", "杯子"), [note], "")
+    assert why_useless("先去水槽洗干净勺子", [note], "") is None
+    assert "says nothing" in why_useless("无", [], "")
+    assert whole_sentences("先打开柜子二。再拿") == "先打开柜子二。"
 
 
 def test_only_a_second_useless_reflection_leaves_none():

@@ -58,6 +58,8 @@ NO_CALLS = {
     "a list": '["search"]',
     "a name that is no text": '{"name": ["search"], "arguments": {}}',
     "deep": "{" * 5000,
+    "NaN": '{"name": "search", "arguments": {"entity": NaN}}',
+    "infinity in arguments as text": '{"name": "search", "arguments": "{\\"entity\\": Infinity}"}',
 }
 
 

@@ -27,6 +27,8 @@ def problem(example, language="python"):
         (">>> f([1])\n    1\n    >>> f([])\n    0", ["assert f([1]) == 1", "assert f([]) == 0"]),
         (">>> f([1])\n    [1,\n     2]", ["assert f([1]) == [1, 2]"]),
         (">>> round(f([1.25]), 1)\n    1.2", ["assert round(f([1.25]), 1) == 1.2"]),
+        (">>> f([1])  # one\n    1", ["assert f([1]) == 1"]),
+        (">>> sorted(f([1])) == [1]\n    True", ["assert (sorted(f([1])) == [1]) == True"]),
         (">>> f([1]) == 1", ["assert f([1]) == 1"]),
         ("f([1]) == 1", ["assert f([1]) == 1"]),
         ("* f([1], y=2) => 3", ["assert f([1], y=2) == 3"]),

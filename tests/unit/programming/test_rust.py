@@ -1,5 +1,10 @@
+import sys
+from time import thread_time
+
+import pytest
+
 from langgraph_reflexion.envs.programming.rust_source import balanced, cases_in, literal, macros
-from langgraph_reflexion.envs.programming.rust_values import NotValueError, read_value
+from langgraph_reflexion.envs.programming.rust_values import NotValueError, close, read_value
 
 SAME = [
     ("[1, 2]", "vec![1, 2]"),
@@ -83,3 +88,53 @@ def test_cases():
 def test_braces():
     assert balanced('fn f() { [(1, "}")] /* } */ } // }\n')
     assert not balanced("fn f() { [(1)} ]")
+
+
+SECONDS = 3.0
+"""CPU seconds that a value of a megabyte may take; the ones below took minutes, hours or all memory."""
+SHORT = [
+    "{[[[0;400];400];400]}",
+    "[[[0; 1000]; 1000]; 1000]",
+    "Some([[0; 5000]; 5000])",
+    "(([0; 90000],[0; 90000]),) ",
+]
+LONG = ["[0;100000],", "[(1,2);50000],"]
+
+
+@pytest.mark.parametrize("text", [*SHORT[:3], *(f"[{each * 1300}]" for each in LONG)])
+def test_a_short_text_for_a_huge_value_is_refused(text):
+    began = thread_time()
+    with pytest.raises(NotValueError):
+        read_value(text)
+    assert thread_time() - began < SECONDS
+
+
+def test_a_large_value_that_is_spelt_out_is_read():
+    spelt = read_value(f"[{'7, ' * 100_000}]")
+    assert spelt == read_value("vec![7; 100000]")
+    assert len(read_value(SHORT[3])) == 2
+
+
+def test_a_set_of_numbers_with_one_hash_is_read_quickly():
+    modulus = sys.hash_info.modulus
+    numbers = [modulus * (n + 1) for n in range(40_000)]
+    began = thread_time()
+    forwards = read_value("{" + ", ".join(map(str, numbers)) + "}")
+    backwards = read_value("{" + ", ".join(map(str, reversed(numbers))) + "}")
+    assert forwards == backwards
+    assert thread_time() - began < 2 * SECONDS
+
+
+def test_integers_are_those_of_rust():
+    assert read_value(str(2**128 - 1)) == read_value(hex(2**128 - 1))
+    assert read_value(f"-{2**127}") == read_value(f"-({2**127})")
+    with pytest.raises(NotValueError):
+        read_value("1" * 400)
+
+
+def test_no_number_stops_a_comparison_within_a_tolerance():
+    one = read_value("1.5")
+    assert not close(read_value("9" * 120), one, 1e-6)
+    assert not close(read_value("inf"), read_value("9" * 120), 1e-6)
+    assert close(read_value("1.5000001"), one, 1e-6)
+    assert not close(read_value(str(2**127)), read_value(str(2**127 - 1)), 1e-6)

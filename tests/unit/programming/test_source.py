@@ -227,3 +227,30 @@ def test_comparison_and_display():
     )
     assert "digits" in shown(10**5000)
     assert shown("x" * 2000).endswith("(2002 characters)")
+
+
+@pytest.mark.parametrize(
+    ("code", "tests"),
+    [
+        ("i = 0\nfor c in [5, 6]:\n    assert f(c) == [1, 2][i]\n    i += 1", ["assert f(c) == [1, 2][i]"]),
+        ("i = 0\nfor c in [5, 6]:\n    i = c\nassert f(i) == 6", ["assert f(i) == 6"]),
+        ("for a, b in [(1, 0)]:\n    if b:\n        continue\n    assert f(a) == b", ["assert f(a) == b"]),
+        ("x = 3\nassert f([x for x in [1, 2]])", ["assert f([x for x in [1, 2]])"]),
+        ("x = 3\nassert f(lambda x: x + 1)", ["assert f(lambda x: x + 1)"]),
+        (
+            "for a in [1, 2]:\n    with self.subTest(a=a):\n        self.assertTrue(f(a))",
+            ["assert f(1)", "assert f(2)"],
+        ),
+        ("assert (f(1) == 2, 'message')", ["assert f(1) == 2"]),
+    ],
+    ids=["counter", "after a loop", "continue", "comprehension", "lambda", "subTest", "tuple"],
+)
+def test_a_test_says_what_its_code_says(code, tests):
+    assert test_extraction.tests_in(code, "python") == tests
+
+
+def test_a_long_value_that_is_used_often_is_not_written_out():
+    code = f"x = [{'1,' * 300}]\nfor y in [{'1,' * 100}]:\n    assert f({'x,' * 300}y) == 1"
+    begun = time.process_time()
+    test_extraction.tests_in(code, "python")
+    assert time.process_time() - begun < 10

@@ -52,7 +52,7 @@ def test_examples_by_kind(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[[example", "cannot be read: "),
+        ("[[example", "is not TOML: "),
         (example("Fog.") + "[[example]]\nobservation = 'Fog.'", r"example\.\d.(step|reflection) is missing"),
         ("[[example]]\nobservation = 5\n" + STEP, r"example\.0\.observation must"),
     ],

@@ -1,6 +1,6 @@
 import pytest
 
-from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
+from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence, lost_test
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,59 @@ def test_an_honest_success_counts(command, output):
 )
 def test_a_success_without_the_programs_word_does_not(command, output):
     assert lacks_evidence(command, output, lambda path: "const test = require('node:test')")
+
+
+DONE = "unittest {}\n".format
+BEGUN, PASSED = DONE('{"ended": false}'), DONE('{"ended": true, "ran": 2, "ok": true}')
+FORGED = "Ran 1 test in 0.0s\n\nOK\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "reported", "why"),
+    [
+        ("python3 -m unittest", BEGUN + PASSED, ""),
+        ("python3 -m unittest a; python3 -m unittest b", BEGUN + PASSED + BEGUN + PASSED, ""),
+        ("python3 -m unittest a; python3 -m unittest b", BEGUN + BEGUN + PASSED, "without a result"),
+        ("python3 -m unittest", BEGUN, "without a result"),
+        ("python3 -m unittest | tail -3", BEGUN, "without a result"),
+        ('bash -c "python3 -m unittest"', BEGUN, "without a result"),
+        ("python3 -m unittest", BEGUN + DONE('{"ended": true, "ran": 2, "ok": false}'), "a failure"),
+        ("python3 -m unittest", BEGUN + DONE('{"ended": true, "ran": 0, "ok": true}'), "no test"),
+        ("python3 -m unittest", BEGUN + DONE("[" * 100_000), "without a result"),
+        ("python3 -m unittest", BEGUN + DONE("9" * 9_000), "without a result"),
+    ],
+)
+def test_unittest_counts_by_its_report(command, reported, why):
+    assert why in lacks_evidence(command, FORGED, lambda path: "", reported)
+    assert bool(why) == bool(lacks_evidence(command, FORGED, lambda path: "", reported))
+
+
+LISTED = "\nadds: test\ntests::adds: test\n\n2 tests, 0 benchmarks\n"
+ADDED = "test adds ... ok\ntest tests::adds - should panic ... ignored, slow\n"
+RESULT = "test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
+RUN = "running 2 tests\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "why"),
+    [
+        ("cargo test", RUN + ADDED + RESULT, ""),
+        ("cargo test -q", RUN + ".i\n" + RESULT, ""),
+        ("cargo test", RUN + ADDED.replace("test adds", "saidtest adds") + RESULT, ""),
+        ("cargo test", RUN + ADDED.replace("... ok", "... \nsaid\nok") + RESULT, ""),
+        ("cargo test", RUN + RESULT, "does not report the test adds"),
+        ("cargo test", RUN + "test adds ... ok\ntest adds ... ok\n" + RESULT, "does not report the test tests::adds"),
+        ("cargo test", RUN + ADDED + RESULT.replace("1 ignored", "0 ignored"), "reports 1 tests, of 2"),
+        ("cargo test -q", RUN + RESULT.replace("1 passed", "0 passed"), "reports 1 tests, of 2"),
+    ],
+)
+def test_cargo_must_report_each_test_that_it_lists(command, output, why):
+    assert why in lacks_evidence(command, output, lambda path: "", LISTED)
+    assert bool(why) == bool(lacks_evidence(command, output, lambda path: "", LISTED))
+
+
+def test_a_test_may_be_added_but_not_removed():
+    assert lost_test(LISTED, LISTED + "more: test\n") == ""
+    assert "the test adds, " in lost_test(LISTED, LISTED.replace("\nadds: test", ""))
+    assert "the test adds, " in lost_test(LISTED, LISTED + "adds: ignored\n")
+    assert lost_test(LISTED + "adds: ignored\n", LISTED) == ""

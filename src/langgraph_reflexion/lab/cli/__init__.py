@@ -71,6 +71,11 @@ def _usage(error: Any) -> str:
 
         if similar := difflib.get_close_matches(spelt, FIXED, 1, cutoff=0.75):
             return f"No such option: {spelt} ({similar[0]} cannot change when a run is resumed)"
+    wrong = re.match(
+        r"Invalid value for '([^']+)': Input should be (.*?)(?:, unable to .*)?$", error.format_message()
+    )
+    if wrong:
+        return f"{wrong[1]} must be {wrong[2]}"
     argument = getattr(error, "param", None)
     missing = type(error).__name__ == "MissingParameter" and getattr(argument, "help", None)
     return f"{error.format_message()}{f' {missing}' if missing else ''}"

@@ -24,16 +24,22 @@ def fail(message: str, status: int = 2) -> int:
 def sigterm_as_ctrl_c() -> Iterator[None]:
     """Let SIGTERM, which schedulers and containers send, stop what is inside as Ctrl-C does.
 
-    Where Ctrl-C would do nothing, as in a shell's background, SIGTERM keeps its own effect.
+    What a script starts in the background ignores Ctrl-C, and continues to: SIGTERM alone stops it.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+    def stop(*_: object) -> None:
+        if ignored:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        if ignored:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def say_starting() -> None:

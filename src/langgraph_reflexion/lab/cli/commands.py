@@ -11,7 +11,8 @@ from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.experiment import experiment
 from langgraph_reflexion.lab.cli.grade import grade
 from langgraph_reflexion.lab.cli.lessons import lessons
-from langgraph_reflexion.lab.cli.options import OPEN, GroupedCommand
+from langgraph_reflexion.lab.cli.listing import list_runs
+from langgraph_reflexion.lab.cli.options import OPEN, ExampledCommand, GroupedCommand
 from langgraph_reflexion.lab.cli.play import play
 from langgraph_reflexion.lab.cli.report import report, show
 from langgraph_reflexion.lab.cli.run import resume, run
@@ -54,14 +55,15 @@ app = typer.Typer(
 
 app.add_typer(sandbox, name="sandbox")
 app.add_typer(lessons, name="lessons")
-app.command()(init)
+app.command(cls=ExampledCommand)(init)
 app.command(cls=GroupedCommand, context_settings=OPEN)(run)
 app.command(cls=GroupedCommand)(resume)
 app.command(cls=GroupedCommand)(experiment)
-app.command()(report)
-app.command()(show)
+app.command(cls=ExampledCommand)(report)
+app.command(cls=ExampledCommand)(show)
+app.command("list", cls=ExampledCommand)(list_runs)
 app.command(cls=GroupedCommand, context_settings=OPEN)(play)
-app.command()(grade)
+app.command(cls=ExampledCommand)(grade)
 
 
 @app.callback(invoke_without_command=True)
@@ -76,7 +78,7 @@ def _root(
         raise typer.Exit(2)
 
 
-@app.command()
+@app.command(cls=ExampledCommand)
 def apply(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder of the workspace.")],
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's id.  [default: all]")] = None,

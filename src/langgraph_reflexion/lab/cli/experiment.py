@@ -1,6 +1,5 @@
 """The command `experiment`: all runs of an experiment file."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,6 +43,8 @@ def experiment(
     """Run every combination of an experiment file. The same command resumes it."""
     if not as_json:
         say_starting()
+    import asyncio
+
     from rich.console import Console
 
     from langgraph_reflexion.lab.experiments.comparison import compare

@@ -1,6 +1,5 @@
 """The command `lessons`: list, show, edit, retire, export and import lessons across tasks."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from langgraph_reflexion.memory.store import LessonStore
 
 T = TypeVar("T")
+
+SHOWN_USERS = 20
+"""Users that `lessons list` names."""
 
 lessons = typer.Typer(help="Manage the lessons that `run --lessons` keeps.", no_args_is_help=True)
 
@@ -45,33 +47,44 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
             "text": each.text,
             "from": each.outcomes,
             "retired": each.retired,
-            "sources": len(each.sources),
+            "archived": each.archived,
+            "sources": each.tally.sources,
             "recalled": each.recalled,
             "succeeded": each.succeeded,
         }
         for each in _snapshot(where, env, user).lessons.values()
     ]
+    from langgraph_reflexion.support.text import printable
+
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     typer.echo("id                sources  recalled  succeeded           text")
     for each in found:
         mark = "retired" if each["retired"] else ""
+        mark = "archived" if each["archived"] else mark
         line = " ".join(each["text"].split())
         counts = f"{each['sources']:>7}  {each['recalled']:>8}  {each['succeeded']:>9}"
         typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
     typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
+    others = [] if user else _with(where, env, None, lambda store: store.users())
+    if others:
+        names = ", ".join(map(printable, others[:SHOWN_USERS]))
+        more = f" and {len(others) - SHOWN_USERS} more" if len(others) > SHOWN_USERS else ""
+        typer.echo(f"These are everyone's. Users with lessons of their own (--user NAME): {names}{more}")
     if found:
         _suggest("show", where, found[0]["id"], env, user)
 
 
 @lessons.command()
 def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Show a lesson, its sources and its uses."""
-    from langgraph_reflexion.support.text import printable
+    """Show a lesson, its sources and its latest uses."""
+    from langgraph_reflexion.support.text import count, printable
 
     found = _snapshot(where, env, user).find(lesson)
-    typer.echo(f"{found.id}{'  retired' if found.retired else ''}\n")
+    state = "  retired" if found.retired else ""
+    state = "  archived" if found.archived else state
+    typer.echo(f"{found.id}{state}\n")
     typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
     typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
     if found.expected is not None:
@@ -83,7 +96,12 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
         by = f"{source.model}, profile {source.profile}{f', run {source.thread}' if source.thread else ''}"
         trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
         typer.echo(printable(f"- From the {source.outcome} of {trial} ({by})"))
+    rest = found.tally.sources - len(found.sources)
+    if rest > 0:
+        typer.echo(f"- And from {count(rest, 'further source')}")
     for use in found.uses:
+        if use.before is not None:
+            continue
         run = f", run {use.thread}" if use.thread else ""
         outcome = "succeeded" if use.success else "failed"
         typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}{run}"))
@@ -119,7 +137,7 @@ def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None
 
 @lessons.command()
 def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
-    """Recall a lesson again, whatever its statistics."""
+    """Recall a lesson again, whatever its statistics, also one that had to make room for others."""
     _change(where, env, user, lesson, "may be recalled again", retired=False)
 
 
@@ -129,10 +147,9 @@ def export_lessons(where: Where, file: File, env: Env = None, user: User = None)
     from langgraph_reflexion.memory.importing import write_lessons
     from langgraph_reflexion.support.text import count
 
-    snapshot = _snapshot(where, env, user)
-    write_lessons(snapshot, file)
-    records = count(sum(map(len, snapshot.records.values())), "record")
-    typer.echo(f"{records} of {count(len(snapshot.lessons), 'lesson')} written to {file}")
+    records = _with(where, env, user, lambda store: write_lessons(store, file))
+    lessons = _snapshot(where, env, user).lessons
+    typer.echo(f"{count(records, 'record')} of {count(len(lessons), 'lesson')} written to {file}")
 
 
 @lessons.command("import")
@@ -167,6 +184,8 @@ def _with(
 
     if not create or env is None:
         expect_lessons(where)
+    import asyncio
+
     return asyncio.run(run())
 
 
@@ -178,12 +197,13 @@ def _change(where: str, env: str | None, user: str | None, lesson: str, done: st
     """Record a person's edit, and say that it is done."""
 
     async def work(store: "LessonStore") -> str:
-        from langgraph_reflexion.memory.lessons import now
-        from langgraph_reflexion.memory.records import LessonEdit
+        from langgraph_reflexion.memory.records import LessonEdit, now
 
-        found = (await store.snapshot()).find(lesson).id
-        await store.add([LessonEdit(lesson=found, date=now(), **change)])
-        return found
+        found = (await store.snapshot()).find(lesson)
+        await store.add([LessonEdit(lesson=found.id, date=now(), **change)])
+        if found.archived and change.get("retired") is False:
+            await store.tidy(restore=found.id)
+        return found.id
 
     typer.echo(f"{_with(where, env, user, work)} {done}")
     _suggest("show", where, lesson, env, user)

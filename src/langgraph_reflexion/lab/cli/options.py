@@ -14,27 +14,59 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, validated
+from langgraph_reflexion.lab.cli.examples import EXAMPLES
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.support.choices import ENVIRONMENTS
 
 GROUPS = {
-    "Task": ("options", "split", "limit", "seed", "task"),
+    "Task": ("split", "limit", "seed", "task"),
     "Model": (
         *("model", "reflection_model", "base_url", "temperature", "max_tokens"),
         *("timeout", "retries", "cache", "prices"),
     ),
     "Reflexion": ("profile", "actor", "strategy", "evaluator", "feedback"),
     "Memory": ("memory", "memory_size", "memory_map", "lessons", "user", "recall", "frozen"),
-    "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "budgets"),
+    "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "first_trial_of", "budgets"),
     "Scale": ("concurrency", "workers", "ray_address", "checkpoints", "database"),
 }
-"""The options of a command by group, in the order of its help; others are in the last group, `Output`."""
+"""The options of a command by group, both in the order of its help; others are in the last group, `Output`."""
 
 OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The declaration of a command whose other options, `--name value`, are the environment's."""
 
 
-class GroupedCommand(typer.core.TyperCommand):
+class ExampledCommand(typer.core.TyperCommand):
+    """A command whose help ends with examples."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            if record := _help_record(param, ctx):
+                records["Arguments" if param.param_type_name == "argument" else "Options"].append(record)
+        for group, rows in records.items():
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        super().format_epilog(ctx, formatter)
+        if examples := EXAMPLES.get(str(self.name)):
+            with formatter.section("Examples"):
+                # Line by line, as a terminal may be narrower and a command has to stay whole.
+                for line in examples:
+                    formatter.write(f"  {line}\n")
+
+
+def _help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
+    """Return the name of a parameter and its help; none if it is hidden."""
+    record: tuple[str, str] | None = param.get_help_record(ctx)
+    if record is None:
+        return None
+    # typer adds the Python type of an argument to its name.
+    return re.sub(r" <[^>]*>$", "", record[0]), record[1]
+
+
+class GroupedCommand(ExampledCommand):
     """A command whose help shows its options in groups, and after an environment's name also that one's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -44,10 +76,14 @@ class GroupedCommand(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         records: dict[str, list[Any]] = {"Arguments": [], **{group: [] for group in GROUPS}, "Output": []}
-        for param in self.get_params(ctx):
+        order = [name for names in GROUPS.values() for name in names]
+        order += [str(param.name) for param in self.get_params(ctx) if param.name not in order]
+        for param in sorted(self.get_params(ctx), key=lambda param: order.index(str(param.name))):
             group = next((group for group, names in GROUPS.items() if param.name in names), "Output")
-            if record := param.get_help_record(ctx):
+            if record := _help_record(param, ctx):
                 records["Arguments" if param.param_type_name == "argument" else group].append(record)
+        if ctx.command.context_settings.get("ignore_unknown_options"):
+            records["Task"].append(("--KEY VALUE", ENVIRONMENTS_OWN))
         for name in ctx.meta.get(ENVIRONMENTS_OPTIONS, []):
             records = {**records, f"Options of {name}": environment_options(name)}
         for group, rows in records.items():
@@ -56,6 +92,8 @@ class GroupedCommand(typer.core.TyperCommand):
                     formatter.write_dl(rows)
 
 
+ENVIRONMENTS_OWN = "An option of the environment; its name before --help lists them all."
+"""The help of the options that are the environment's own."""
 ENVIRONMENTS_OPTIONS = f"{__name__}.environment"
 """The key of the environment's name in a context, whose options the help shows."""
 
@@ -145,7 +183,8 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
     elif not defaults and extra(field, "resume") == "raise":
         help = f"{help}  Can only be raised{'; none lifts a limit' * (name == 'budgets')}."
     if _is_mapping(field):
-        option = typer.Option(spelt, metavar=_metavar(field), help=f"{help} Repeatable.")
+        # Options of an environment are written as `--KEY VALUE`; `--option` is the older form.
+        option = typer.Option(spelt, metavar=_metavar(field), help=f"{help} Repeatable.", hidden=spelt == "--option")
         return _keyword(name, [], list[str], option)
     if kind is bool:
         # A switch that is off unless given needs no second name.
@@ -198,12 +237,39 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
         scope, _, what = key.partition(".")
         nested = isinstance(of, type) and issubclass(of, BaseModel)
         if not key or not equals or (nested and not what):
-            raise ConfigurationError(f"{option} {text!r}: write it as {_metavar(field)}")
+            raise ConfigurationError(f"{option} {text!r}: write it as {_metavar(field)}{_parts(field)}")
+        if nested:
+            _expect_part(field, f"{option} {text!r}", scope, what)
         if nested:
             values.setdefault(scope, {})[what] = None if value.lower() == "none" else _json(value)
         else:
             values[key] = value if of is str else _json(value)
     return values
+
+
+def _parts(field: FieldInfo) -> str:
+    """Say which names the key of a nested option is made of; empty for other options."""
+    scopes, limits = get_args(_kind(field))
+    if not (isinstance(limits, type) and issubclass(limits, BaseModel)):
+        return ""
+    return f", where SCOPE is {_either(get_args(scopes))}, and WHAT is {_either(limits.model_fields)}"
+
+
+def _expect_part(field: FieldInfo, given: str, scope: str, what: str) -> None:
+    """Raise ConfigurationError if the key of a nested option, `SCOPE.WHAT`, has an unknown part."""
+    scopes, limits = get_args(_kind(field))
+    for name, known in ((scope, list(get_args(scopes))), (what, list(limits.model_fields))):
+        if name in known:
+            continue
+        # Somebody who writes `call` means `llm_calls`.
+        longer = [each for each in known if name and name in each]
+        hint = f" (did you mean {longer[0]}?)" if len(longer) == 1 else did_you_mean(name, known)
+        raise ConfigurationError(f"{given}: there is no {name!r}, but {', '.join(known)}{hint}")
+
+
+def _either(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}"
 
 
 def _environment_options(words: list[str]) -> dict[str, Any]:
@@ -217,7 +283,7 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
                 value = "true" if not following or following[0].startswith("--") else following[0]
             options[name[2:].replace("-", "_")] = _json(value)
         elif number == 0 or not re.fullmatch(r"--[a-z][a-z0-9_-]*", words[number - 1]):
-            raise ConfigurationError(f"{word!r} is neither an option nor the value of one: name its option before it")
+            raise ConfigurationError(f"unexpected argument {word!r}: write an option as --KEY VALUE")
     return options
 
 
@@ -236,8 +302,9 @@ def _expect_no_misspelt(options: Mapping[str, Any], environment: str, own: Itera
     for name in options if theirs else ():
         spelt = name.replace("_", "-")
         if f"--{spelt}" not in theirs and (hint := did_you_mean(spelt, ours)):
-            written = name if spelt in ours else spelt
-            raise ConfigurationError(f"neither the command nor {environment} has an option {written!r}{hint}")
+            written = f"--{name if spelt in ours else spelt}"
+            hint = hint.replace("mean ", "mean --")
+            raise ConfigurationError(f"neither the command nor {environment} has an option {written}{hint}")
 
 
 def _json(text: str) -> Any:

@@ -1,12 +1,13 @@
 """The commands `report` and `show`: comparisons of runs, and a task's trials."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 
@@ -14,28 +15,43 @@ def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders, or an experiment's folder.")],
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Draw the papers' figures, as PNG and SVG, into this folder."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Draw the papers' figures into this folder, as SVG, and as PNG with the extra bench.",
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with figures, tables and every trial.")
     ] = None,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser; without --html, a temporary one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Report one run, or compare several.
 
     Prints the tasks solved by trial, the failures by reason, and the cost.
     """
+    import webbrowser
+
     from langgraph_reflexion.lab.experiments.comparison import compare
 
     comparison = compare(folders)
+    if open_page and html is None:
+        # Not in the run's folder, which may be somebody else's.
+        html = Path(tempfile.mkdtemp(prefix="langgraph-reflexion-")) / "report.html"
     if figures:
-        from langgraph_reflexion.lab.experiments.figures import write_figures
+        from langgraph_reflexion.lab.experiments.figures import have_matplotlib, write_figures
 
         write_figures(comparison.groups, figures)
+        if not have_matplotlib():
+            typer.echo(f"Figures are drawn as SVG alone: PNG needs matplotlib, {the_extra('bench')}", err=True)
     if html:
         from langgraph_reflexion.lab.experiments.page import write_page
 
         write_page(comparison, html)
+    if open_page and html and not webbrowser.open(html.resolve().as_uri()):
+        typer.echo(f"No browser could be started: open {html}", err=True)
     if as_json:
         typer.echo(json.dumps(comparison.as_json(), indent=2))
         return

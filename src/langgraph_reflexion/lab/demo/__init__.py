@@ -36,7 +36,7 @@ SHOWN = 60
 ANOTHER_MODEL = (
     "name another model (--model), such as openai:gpt-4o-mini. One that you serve yourself needs no key: "
     "`ollama pull qwen2.5-coder:1.5b`, then --model openai:qwen2.5-coder:1.5b --base-url http://localhost:11434/v1 "
-    "(docs/howto/models.md)"
+    "(in the repository: docs/howto/models.md)"
 )
 """What to do where the demo model cannot play."""
 

@@ -133,7 +133,7 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
 
 
 def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> Prompt:
-    trial = re.split(r"^The trial that has just (?:failed|succeeded):", text, flags=re.MULTILINE)[-1].strip()
+    trial = re.split(r"^The trial that has just (?:ended|failed|succeeded):", text, flags=re.MULTILINE)[-1].strip()
     quoted_turns, quoted_opening = _steps(_without_map(trial))
     opening = _QUOTED.sub("", quoted_opening)
     turns = tuple(_without_quotes(turn) for turn in quoted_turns)

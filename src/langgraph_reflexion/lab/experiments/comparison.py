@@ -28,7 +28,8 @@ Rows = list[list[Cell]]
 def task_lines(run: Run, width: int) -> list[Text]:
     """Return a line for each task of a run, cut to a width: its number, outcome and instruction."""
     limit = run.settings["max_trials"]
-    outcomes = [_outcome(rows, limit, run.errors.get(task)) for task, rows in run.tasks.items()]
+    rule = run.stopped_after is not None
+    outcomes = [_outcome(rows, limit, run.errors.get(task), rule) for task, rows in run.tasks.items()]
     digits, longest = len(str(len(outcomes))), max((len(words) for words, _ in outcomes), default=0)
     lines = []
     for number, (task, (words, style)) in enumerate(zip(run.tasks, outcomes, strict=True), 1):
@@ -41,8 +42,8 @@ def task_lines(run: Run, width: int) -> list[Text]:
     return lines
 
 
-def _outcome(rows: Sequence[TrialRow], limit: int, error: str | None) -> tuple[str, str]:
-    """Return a task's outcome in words, and the color of it."""
+def _outcome(rows: Sequence[TrialRow], limit: int, error: str | None, rule: bool) -> tuple[str, str]:
+    """Return a task's outcome in words, and the color of it; `rule` if the run ended by `until_no_improvement`."""
     if error:
         return "error", "red"
     if not rows:
@@ -57,6 +58,8 @@ def _outcome(rows: Sequence[TrialRow], limit: int, error: str | None) -> tuple[s
         )
     if last["trial"] >= limit:
         return f"not solved in {limit} trial{'s' * (limit > 1)}", "red"
+    if rule:
+        return f"not solved by trial {last['trial']}, after which none was tried again", "red"
     return f"unfinished after trial {last['trial']}", "yellow"
 
 
@@ -64,7 +67,7 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
     """Return the tables of one group or several, without empty ones."""
     judged = [each for each in groups if each.report.verdicts]
     tables = [
-        _table("Tasks solved by trial, with 95 % intervals", groups, _curves(groups), "trial"),
+        _table("Tasks solved by trial, with 95% intervals", groups, _curves(groups), "trial"),
         _table("Means over all tasks, first and last trial", groups, _measures(groups), "measure"),
         _failures(groups),
         _table("Verdict against truth, and share of the same verdict", judged, _verdicts(judged), "answers returned")
@@ -81,7 +84,7 @@ def overview_table(groups: Sequence[RunGroup]) -> Table:
     head = ("", "n", "first", "last", "range", "interval", "tokens")
     title = (
         "% of n tasks solved by the first and the last trial, mean ± standard deviation over seeds; their range; "
-        "95 % interval over tasks (Wilson); tokens per solved task"
+        "95% interval over tasks (Wilson); tokens per solved task"
     )
     return Table(title, head, [_overview(each) for each in groups], caption(groups))
 
@@ -262,6 +265,8 @@ class Comparison:
         parts = [f"{group.facts['tasks']}, {count(report.tasks, 'task')}"]
         parts += [] if self.brief else [fact for name, fact in group.facts.items() if name != "tasks"]
         parts += [f"{report.ungradable} not gradable here, and not counted"] if report.ungradable else []
+        if report.stopped:
+            parts.append(f"{report.stopped} not tried again after a trial that solved nothing new")
         return parts + ([f"{report.unfinished} unfinished, counted as unsolved"] if report.unfinished else [])
 
     def as_json(self) -> dict[str, Any]:

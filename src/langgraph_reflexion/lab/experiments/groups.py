@@ -78,7 +78,7 @@ class RunGroup:
         )
 
     def intervals(self) -> list[Interval | None]:
-        """Return, for each trial, the 95 % interval of the share of solved tasks."""
+        """Return, for each trial, the 95% interval of the share of solved tasks."""
         trials = len(self.report.solved)
         solved: list[dict[str, list[bool]]] = [defaultdict(list) for _ in range(trials)]
         for run in self.runs:
@@ -172,4 +172,9 @@ def _pooled(runs: Sequence[Run]) -> Run:
 
     tasks = {name(task, run): rows for run in runs for task, rows in run.tasks.items()}
     errors = {name(task, run): error for run in runs for task, error in run.errors.items()}
-    return Run(runs[0].folder, runs[0].info | {"errors": errors}, tasks)
+    info = runs[0].info | {"errors": errors, "stopped_after": None}
+    reports = [report_run(run) for run in runs]
+    if any(report.stopped for report in reports) and not any(report.unfinished for report in reports):
+        # Each seed ends after a trial of its own; the curve goes on to the longest.
+        info["stopped_after"] = max(len(report.solved) for report in reports)
+    return Run(runs[0].folder, info, tasks)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from langgraph_reflexion.support.text import printable
@@ -29,6 +28,8 @@ def fill(name: str, **values: Any) -> Markup:
 
 def pieces(name: str, **values: Any) -> Iterator[str]:
     """Fill in a template piece by piece, as the whole may be large."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

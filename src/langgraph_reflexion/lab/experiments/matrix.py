@@ -183,8 +183,11 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
     if planned.refusal:
         return Estimate(name, planned.refusal)
     trials = planned.run.tasks if planned.run else {}
-    played = [_played(trials.get(task["id"], ()), settings["max_trials"]) for task in planned.tasks]
-    left = [settings["max_trials"] - trials for trials in played if trials < settings["max_trials"]]
+    limit = settings["max_trials"]
+    if planned.run and planned.run.stopped_after is not None:
+        limit = min(limit, planned.run.stopped_after)
+    played = [_played(trials.get(task["id"], ()), limit) for task in planned.tasks]
+    left = [limit - trials for trials in played if trials < limit]
     if not left:
         return Estimate(name)
     pilot = _pilot(settings, [planned.run] if planned.run else [], recorded)

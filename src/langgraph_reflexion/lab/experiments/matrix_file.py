@@ -16,7 +16,6 @@ later one counts: `common`, the environment's, the model's, the axes `actors` an
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,12 +28,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.settings import RunSettings, merge_budgets
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.support.files import read_toml
 
 AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "models": "model", "seeds": "seed"}
 """The axes besides the environments, and the name of one value of each."""
 
 NONE = "none"
 """The ablation that removes nothing."""
+
+MAX_SEEDS = 10_000
+"""Seeds of an experiment: each is a run of its own."""
 
 
 def _once(values: Any) -> Any:
@@ -45,6 +48,11 @@ def _once(values: Any) -> Any:
 
 def _seeds(seeds: Any) -> Any:
     """Return a list of seeds; a number N is the seeds from 0 to N - 1."""
+    number = seeds
+    if isinstance(seeds, list):
+        number = len(seeds)
+    if isinstance(number, int) and number > MAX_SEEDS:
+        raise ValueError(f"there may be at most {MAX_SEEDS} seeds")
     return list(range(seeds)) if isinstance(seeds, int) else seeds
 
 
@@ -110,15 +118,12 @@ def read_experiment(file: Path | str, model: str | None = None, base_url: str | 
             tables and keys.
     """
     file = Path(file)
+    content = read_toml(file)
     try:
-        read = validated(_File, tomllib.loads(file.read_text(encoding="utf-8")), "key")
+        read = validated(_File, content, "key")
         if model is not None or base_url is not None:
             _replace_model(read, model, base_url)
         return Experiment(file, _specs(read))
-    except OSError as error:
-        raise ConfigurationError(f"{file} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{file} is not TOML: {error}") from error
     except ConfigurationError as error:
         raise ConfigurationError(f"{file}: {error}") from error
 

@@ -58,7 +58,8 @@ def write_page(comparison: Comparison, file: Path | str) -> None:
     """Write the page of a comparison."""
     file, parts = Path(file), page(comparison)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        # One folder is made; a longer path that does not exist is mistyped.
+        file.parent.mkdir(exist_ok=True)
         with file.open("w", encoding="utf-8", errors="replace", newline="") as opened:
             opened.writelines(parts)
     except OSError as error:
@@ -109,6 +110,8 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
         numbers += [(first, "in the first trial")] if len(report.solved) > 1 else []
     for name, meaning in (("tokens_per_solved", "tokens per solved task"), ("cost", "cost"), ("faults", "faults")):
         numbers += [(f"{costs[name]:,.{2 * (name == 'cost')}f}", meaning)] if costs[name] else []
+    if report.stopped:
+        numbers.append((str(report.stopped), "not tried again after a trial that solved nothing new"))
     return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
 
 

@@ -101,6 +101,10 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         return Pair(one, other, notes=(f"{names} cannot be paired: {why}.",))
     unfinished = [each.name for each in (one, other) if each.report.unfinished]
     notes = [f"{name} is unfinished: missing trials solve nothing." for name in unfinished]
+    stopped = [each.name for each in (one, other) if each.report.stopped]
+    notes += [
+        f"{name} ended after a trial that solved nothing new: later ones count as solving none." for name in stopped
+    ]
     common = [task for task in mine if task in theirs]
     if len(common) < max(len(mine), len(theirs)):
         alone = f"{len(mine) - len(common)} only {one.name}, {len(theirs) - len(common)} only {other.name}"

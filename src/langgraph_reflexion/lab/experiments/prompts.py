@@ -9,12 +9,11 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from langgraph_reflexion.actors.reply import call_text
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.record import SENT, Run, read_run
-from langgraph_reflexion.models.sent import SentMessage
-from langgraph_reflexion.support.text import printable
+from langgraph_reflexion.models.recorded import SentMessage
+from langgraph_reflexion.support.text import call_text, printable
 
 Place = int | Literal["judge"] | None
 """A step's number; None for the reflection on the trial, `judge` for the verdict of a model."""

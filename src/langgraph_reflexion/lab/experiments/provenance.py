@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import langgraph_reflexion
-from langgraph_reflexion.agents import AGENTS_MODEL
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.settings import RunSettings
-from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.support.text import printable
 
 NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."

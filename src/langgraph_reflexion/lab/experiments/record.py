@@ -41,7 +41,7 @@ from langgraph_reflexion.lab.experiments.rows import (
     row_order,
 )
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.sent import WholeCall, whole_calls
+from langgraph_reflexion.models.recorded import WholeCall, whole_calls
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
 SETTINGS = {
@@ -194,6 +194,12 @@ class Run:
         return cast(dict[str, str], self.info.get("goals", {}))
 
     @property
+    def stopped_after(self) -> int | None:
+        """The trial after which the run ended as it had solved nothing new (`until_no_improvement`); else None."""
+        trial = self.info.get("stopped_after")
+        return trial if isinstance(trial, int) else None
+
+    @property
     def gradable(self) -> dict[str, list[TrialRow]]:
         """Its tasks without those that cannot be graded, which no rate counts."""
         return {
@@ -313,6 +319,8 @@ def _info(folder: Path) -> dict[str, Any]:
         _expect(("settings", "tasks"), info, RUN)
         _expect(SETTINGS, info["settings"], RUN)
         dict.fromkeys(info["tasks"]), float(info.get("seconds", 0))
+        _expect_texts(info, "goals")
+        _expect_texts(info, "errors")
     return info
 
 
@@ -372,6 +380,13 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
     return found, places
 
 
+def _expect_texts(info: Mapping[str, Any], name: str) -> None:
+    """Expect that a table of `run.json` holds a text for each task, if it is there."""
+    found = info.get(name, {})
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        raise ValueError(f"{name} in {RUN} is not a text for each task")
+
+
 def _expect_measures(row: Mapping[str, Any]) -> None:
     """Expect that the measures of a row can be averaged, whoever wrote it."""
     measures = row.get("measures") or {}
@@ -418,8 +433,12 @@ def _calls_at(path: Path, trial: Key, places: Mapping[Key, int]) -> list[WholeCa
 def _reading(folder: Path, file: str = RUN) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        why = f"{file} is not JSON: {error}" if isinstance(error, json.JSONDecodeError) else error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        why: object = error
+        if isinstance(error, json.JSONDecodeError):
+            why = f"{file} is not JSON: {error}"
+        elif isinstance(error, RecursionError):
+            why = f"{file} is nested too deeply"
         raise ConfigurationError(f"{folder} holds no run that can be read: {why}") from error
 
 

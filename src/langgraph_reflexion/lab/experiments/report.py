@@ -17,8 +17,9 @@ from langgraph_reflexion.lab.experiments.metrics import (
 )
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.record import Run
-from langgraph_reflexion.memory.useful import REJECTED, is_near_copy
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.recorded import REJECTED
+from langgraph_reflexion.support.copies import is_near_copy
 
 
 class Metric(NamedTuple):
@@ -60,7 +61,9 @@ class RunReport:
     ungradable: int
     """N others, which count for no rate."""
     unfinished: int
-    """N tasks that are neither solved nor out of trials, nor ended by a fault."""
+    """N tasks that are neither solved nor out of trials, nor ended by a fault, nor by the run's own rule."""
+    stopped: int
+    """N tasks that were not tried again after a trial that solved nothing new (`until_no_improvement`)."""
     solved: list[int]
     """Tasks truly solved, cumulative by trial (see `experiments.metrics`)."""
     measures: dict[str, list[float]]
@@ -104,7 +107,12 @@ def report_run(run: Run) -> RunReport:
     """Report one run. Its curve ends with its last trial, or at the limit if every task is finished."""
     rows, limit, gradable = run.trials, run.settings["max_trials"], run.gradable
     last = [trials[-1] for trials in run.tasks.values() if trials]
-    finished = sum(bool(row["verdict"] or row["fault"] or row["trial"] >= limit) for row in last)
+    ended = [row for row in last if row["verdict"] or row["fault"] or row["trial"] >= limit]
+    stopped = 0
+    if run.stopped_after is not None:
+        stopped = len(last) - len(ended)
+        limit = min(limit, run.stopped_after)
+    finished = len(ended) + stopped
     total, tasks = len(run.tasks), len(gradable)
     trials = limit if finished == total else max((row["trial"] for row in rows), default=0)
     answers = answers_by_trial(gradable.values(), trials)
@@ -117,6 +125,7 @@ def report_run(run: Run) -> RunReport:
         tasks=tasks,
         ungradable=total - tasks,
         unfinished=total - finished,
+        stopped=stopped,
         solved=solved,
         measures=measures_by_trial(answers, tasks),
         failures=failures_by_trial(rows, trials),

@@ -6,14 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, cast
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.models.sent import SentCall
-from langgraph_reflexion.models.usage import Usage
-from langgraph_reflexion.state import Evaluation, RecalledLesson, Step
+from langgraph_reflexion.models.recorded import SentCall, Usage
+
+# A record is read without LangGraph, which the state imports.
+if TYPE_CHECKING:
+    from langgraph_reflexion.state import Evaluation, RecalledLesson, Step
 
 
 class TrialRow(Usage):
@@ -41,7 +43,7 @@ class TrialRow(Usage):
     """The reflection that followed this trial."""
     notes: list[str]
     """Irregularities."""
-    lessons: NotRequired[list[RecalledLesson]]
+    lessons: NotRequired["list[RecalledLesson]"]
     """The lessons in its prompts, in runs with lessons."""
     fault: str
     """A failure outside the agent; empty without one."""
@@ -49,8 +51,8 @@ class TrialRow(Usage):
     """Wall time spent in the trial's nodes, in all processes."""
     observation: NotRequired[str]
     """The first observation."""
-    steps: NotRequired[list[Step]]
-    evaluation: NotRequired[Evaluation | None]
+    steps: NotRequired["list[Step]"]
+    evaluation: NotRequired["Evaluation | None"]
     prepared: NotRequired[dict[str, Any]]
     """In the row of a first trial: what was prepared for the task in its environment."""
 
@@ -102,9 +104,17 @@ def key_of(row: Any) -> Key:
     return row["task_id"], row["trial"]
 
 
+LONGEST_NOTE = 1000
+"""Characters of a note that reports show."""
+
+
 def brief(row: TrialRow) -> TrialRow:
-    """Return a row without its trajectory."""
-    return cast(TrialRow, {name: value for name, value in row.items() if name not in TRAJECTORY})
+    """Return a row without its trajectory, with notes that a report can show."""
+    short: dict[str, Any] = {name: value for name, value in row.items() if name not in TRAJECTORY}
+    notes = short.get("notes")
+    if isinstance(notes, list):
+        short["notes"] = [note[:LONGEST_NOTE] if isinstance(note, str) else note for note in notes]
+    return cast(TrialRow, short)
 
 
 def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:

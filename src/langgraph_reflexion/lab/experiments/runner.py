@@ -25,7 +25,7 @@ from langgraph_reflexion.lab.experiments.record import (
 )
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer, Scheduler
-from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup
+from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup, user_of
 from langgraph_reflexion.lab.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
@@ -38,6 +38,7 @@ STATUSES = {
     "fault": "ended by a fault",
     "error": "ended by an error",
     "budget": "stopped by the budget",
+    "stopped": "not tried again after a trial that solved nothing new",
     "unfinished": "unfinished",
 }
 """How a run's tasks can end, in the words for a reader."""
@@ -50,7 +51,8 @@ class Summary:
     Attributes:
         report: The same as `report` says of the run folder.
         statuses: N tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an evaluator, a
-            tool or the environment) or on a `budget`, or are `unfinished` because the run stopped as a whole.
+            tool or the environment) or on a `budget`, were `stopped` by the rule `until_no_improvement`, or are
+            `unfinished` because the run stopped as a whole.
         seconds: Wall time of this process.
         recorded: N trials that this process recorded: none if a resumed run was complete.
         faults: The causes of faults, each with N tasks that ended by it; causes that differ in numbers alone are one.
@@ -153,6 +155,7 @@ async def run_setup(
         expect_prompts(folder, prompts)
     info["rules"] = asdict(setup.graph.rules)
     info.pop("errors", None)  # those tasks are tried again
+    info.pop("stopped_after", None)  # the rule decides anew
     info["goals"] = goals
     if axes:
         info["axes"] = dict(axes)
@@ -168,7 +171,8 @@ async def run_setup(
         async with AsyncExitStack() as stack:
             opened = await stack.enter_async_context(open_run(settings, setup, folder, info["run_id"]))
             if opened.store and added:
-                seen = await seen_tasks(opened.store, setup.environment.name, settings.user, added)
+                users = {each["id"]: user_of(setup.environment, each) or settings.user for each in setup.tasks}
+                seen = await seen_tasks(opened.store, setup.environment.name, {task: users[task] for task in added})
                 record.update_info(seen=[*info.get("seen", []), *seen])
             workers = open_workers(settings, setup, folder, info["run_id"], token, observer.on_action)
             scheduler = Scheduler(
@@ -187,6 +191,8 @@ async def run_setup(
                 await (scheduler.run_in_lockstep() if settings.until_no_improvement else scheduler.run_all())
             finally:
                 begun = await scheduler.begun()
+            if scheduler.stopped_after is not None:
+                record.update_info(stopped_after=scheduler.stopped_after)
     except sqlite3.Error as error:
         raise ConfigurationError(
             f"cannot use {folder / CHECKPOINTS}: {error}: free it or the disk, or restore it from a backup, and "
@@ -200,7 +206,11 @@ async def run_setup(
         if record.new and not record.trials and not (scheduler and begun):
             record.discard()
     scheduler.check()
-    waiting = "budget" if setup.budgets.run_used_up() else "unfinished"
+    waiting = "unfinished"
+    if setup.budgets.run_used_up():
+        waiting = "budget"
+    elif scheduler.stopped_after is not None:
+        waiting = "stopped"
     states = [waiting if task.status == "running" else task.status for task in scheduler.runs if not task.error]
     counts = Counter([*states, *("error" for task in scheduler.runs if task.error)])
     statuses = {status: counts[status] for status in STATUSES}

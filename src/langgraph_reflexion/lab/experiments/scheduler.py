@@ -47,6 +47,8 @@ class Scheduler:
     advance: Callable[[TaskRun], Awaitable[Finished]] = TaskRun.advance
     recorded: int = 0
     """N trials that were recorded in this process."""
+    stopped_after: int | None = None
+    """The trial after which `run_in_lockstep` has ended the run by its rule; None if it has not."""
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.concurrency)
@@ -136,6 +138,8 @@ class Scheduler:
             # A task that ended by an error says nothing about the trial, and is left out.
             solved = sum(run.status == "solved" and run.completed <= trial for run in self.runs if not run.error)
             if solved == before:
+                if any(run.unfinished for run in self.runs):
+                    self.stopped_after = trial
                 return
             before = solved
 

@@ -4,15 +4,17 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
+from langgraph_reflexion.agents.own import AgentTasks
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.lab.experiments.first_trial import share_first_trials
 from langgraph_reflexion.lab.experiments.locks import open_task_lock
 from langgraph_reflexion.lab.experiments.record import CHECKPOINTS
 from langgraph_reflexion.lab.experiments.task_run import TaskRun
@@ -93,6 +95,8 @@ def set_up(
         lessons=settings.lessons_of([task["id"] for task in tasks]),
         connections=connections,
     )
+    if settings.first_trial_of is not None:
+        share_first_trials(graph, settings, [task["id"] for task in tasks])
     secrets = [secret for client in graph.clients for secret in secrets_of(client.model, settings.base_url)]
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
@@ -107,6 +111,8 @@ async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, 
         environment = await to_thread(settings.make_environment)
         stack.push_async_callback(_close, environment)
         settings = settings.resolved(environment)
+        # Reviews play the actions of a trial again, so they have to be as strict as the trial was.
+        environment = settings.rules(environment).applied_to(environment)
         connections = await stack.enter_async_context(_connections(settings))
         setup = set_up(settings, environment, connections)
         stack.push_async_callback(setup.graph.pool.aclose)
@@ -131,7 +137,17 @@ async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: st
             lock=await stack.enter_async_context(open_task_lock(settings.database)),
         )
         tasks = {task["id"]: task for task in setup.tasks}
-        yield OpenRun(store, lambda task, **more: make(tasks[task], f"{run_id}:{task}", **more))
+
+        def task_run(name: str, **more: Any) -> TaskRun:
+            task = tasks[name]
+            return make(task, f"{run_id}:{name}", user=user_of(setup.environment, task), **more)
+
+        yield OpenRun(store, task_run)
+
+
+def user_of(environment: Environment, task: Task) -> str | None:
+    """Return the user whose lessons a task uses, if its file names users."""
+    return environment.user_of(task) if isinstance(environment, AgentTasks) else None
 
 
 async def _close(environment: Environment) -> None:

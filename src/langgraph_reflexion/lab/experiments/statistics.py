@@ -55,7 +55,7 @@ class SeedStats(NamedTuple):
 
 
 def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
-    """Return Wilson's 95 % interval of the share of solved tasks; None without tasks.
+    """Return Wilson's 95% interval of the share of solved tasks; None without tasks.
 
     `solved` says for each task, once for each seed, whether it was solved. A task that was run under several seeds is
     a cluster: what counts is the effective sample size (Korn and Graubard 1998), which lies between the number of

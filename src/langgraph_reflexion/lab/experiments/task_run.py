@@ -87,13 +87,16 @@ class TaskRun:
     """Held while the task is advanced."""
     on_action: Callable[[], None] = lambda: None
     progress: TaskProgress = field(default_factory=TaskProgress)
+    user: str | None = None
+    """The user whose lessons it uses; the run's unless given."""
     begun: bool = False
     """Whether an earlier process began its first trial."""
     error: TaskError | None = None
     """The bug that ended it in this process."""
 
     def __post_init__(self) -> None:
-        self.config = RunnableConfig(configurable={"thread_id": self.thread, RECORD_PROMPTS: True})
+        named = {} if self.user is None else {"user_id": self.user}
+        self.config = RunnableConfig(configurable={"thread_id": self.thread, RECORD_PROMPTS: True, **named})
         self._stopped: dict[str, Any] | None = None
 
     @property

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langgraph_reflexion.lab.experiments.metrics import failure, tokens
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.state import Step, Strategy
+from langgraph_reflexion.support.choices import Strategy
 from langgraph_reflexion.support.text import printable
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.state import Step
 
 NO_PROMPTS = "No prompts are recorded: what they contained is derived from strategy and memory size."
 """The note on `TrialView.remembered` and `TrialView.last_attempt` of a run without recorded prompts."""
@@ -31,7 +34,7 @@ class TrialView:
     """The other trial, in words; if given, the shared steps are left out."""
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> "list[Step]":
         return self.row.get("steps", [])
 
     @property
@@ -132,6 +135,6 @@ def first_difference(before: TrialRow | None, now: TrialRow) -> int | None:
     return sum(1 for _ in takewhile(lambda pair: _visible(pair[0]) == _visible(pair[1]), pairs))
 
 
-def _visible(step: Step) -> tuple[str, str]:
+def _visible(step: "Step") -> tuple[str, str]:
     # A step without an action is known by its thought.
     return step["action"]["text"] if step["action"] else step["thought"], step["observation"]

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.graph.state import CompiledStateGraph
 from markupsafe import Markup
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -19,9 +17,15 @@ from langgraph_reflexion.lab.experiments.provenance import code_of, described
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow, trajectory_of
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, first_difference, trial_views
-from langgraph_reflexion.models.usage import add_usage
-from langgraph_reflexion.state import TrialRecord
+from langgraph_reflexion.models.recorded import add_usage
 from langgraph_reflexion.support.text import printable
+
+# The trials of a run folder are shown without LangGraph.
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+    from langgraph.graph.state import CompiledStateGraph
+
+    from langgraph_reflexion.state import TrialRecord
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,7 +151,7 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     return Trials(name.partition("\n")[0], tuple(views))
 
 
-def trials_of_thread(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig) -> Trials:
+def trials_of_thread(graph: "CompiledStateGraph[Any, Any, Any, Any]", config: "RunnableConfig") -> Trials:
     """Return the trials of a thread: those of its newest branch, or of the one that leads to a checkpoint.
 
     Args:
@@ -158,7 +162,7 @@ def trials_of_thread(graph: CompiledStateGraph[Any, Any, Any, Any], config: Runn
         ConfigurationError: nothing has run on the thread.
     """
     end = graph.get_state(config)
-    thread = RunnableConfig(configurable={"thread_id": config["configurable"]["thread_id"]})
+    thread: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
     known = {_id(each.config): each for each in graph.get_state_history(thread)}
     branch = [end]
     while (before := branch[-1].parent_config) and _id(before) in known:
@@ -217,7 +221,7 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
             yield Text(f"{name}: ", "bold").append(text, "not bold")
 
 
-def _row(task: str, trial: int, record: TrialRecord | None, lesson: str | None) -> TrialRow:
+def _row(task: str, trial: int, record: "TrialRecord | None", lesson: str | None) -> TrialRow:
     unfinished = dict.fromkeys(("success", "verdict", "score")) | {"stop_reason": "unfinished", "actions": 0}
     made: dict[str, Any] = {**record} if record else unfinished | {"usage": {}, "notes": [], "fault": ""}
     return cast(
@@ -226,5 +230,5 @@ def _row(task: str, trial: int, record: TrialRecord | None, lesson: str | None) 
     )
 
 
-def _id(config: RunnableConfig) -> str:
+def _id(config: "RunnableConfig") -> str:
     return str(config["configurable"]["checkpoint_id"])

@@ -91,6 +91,8 @@ NAMED_MODEL = (
     "openai:qwen2.5-coder:1.5b, and http://localhost:11434/v1 as base_url."
 )
 """The model's description where the demo model cannot play."""
+DESCRIPTIONS = {"evaluator": "Scores each trial; `environment` knows the truth."}
+"""Settings that are described otherwise than on the command line, where they have more values."""
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
 
@@ -168,11 +170,13 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
         # A form shows the default, and an empty text in place of None.
         optional = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
         given = kinds.get(field, optional[0] if optional else declared.annotation)
-        for limit in declared.metadata:
-            given = Annotated[given, limit]
         default = defaults.get(field, "" if declared.default is None else declared.default)
+        # A client may send the whole form: an empty text, which counts as not given, has to be valid.
+        limits = [] if default == "" else declared.metadata
+        for limit in limits:
+            given = Annotated[given, limit]
         # The hint at the default of the command line is not for a form, which shows its own.
-        description = (declared.description or "").partition("  [default:")[0]
+        description = DESCRIPTIONS.get(field) or (declared.description or "").partition("  [default:")[0]
         fields[field] = (given, setting(default, node, description))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]

@@ -1,0 +1,225 @@
+"""What makefiles and npm's scripts name: targets that are up to date if they exist, and programs that decide."""
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+_ASSIGNED = re.compile(r"(?:export |override )*([\w.-]+)[ \t]*[:?+!]{0,3}=(.*)")
+_REFERENCE = re.compile(r"\$[({]([\w.-]+)(?::([^=(){}]*)=([^(){}]*))?[)}]")
+_PATTERNS = re.compile(r"\$[({](patsubst|addsuffix|addprefix|wildcard) ([^(){}$]*)[)}]")
+_BUILT_IN = (".c", ".cc", ".cpp", ".C", ".s", ".S", ".f", ".p", ".r", ".sh")
+"""Files from which make itself knows how to make the file of that name without the ending."""
+_LONGEST = 10_000
+_ROUNDS = 10
+_STATUS_OF_OTHERS = re.compile(r"[0-9]?>>?(?!&| ?/dev/null)|<\(|`|\$\(")
+
+
+class _Rule(NamedTuple):
+    names: list[str]
+    needed: list[str]
+    recipe: list[str]
+
+
+class Makefile:
+    """The assignments, targets and recipes of a makefile, with simple variables replaced.
+
+    Args:
+        text: Its source.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._values: dict[str, str] = {}
+        self.targets: list[str] = []
+        """Names of files that its rules make; `*` stands for any characters within a name."""
+        self._rules: list[_Rule] = []
+        for line in text.replace("\\\n", " ").split("\n"):
+            self._read(line[:_LONGEST])
+
+    def _read(self, line: str) -> None:
+        if line.startswith("\t"):
+            if self._rules:
+                self._rules[-1].recipe.append(_command(self._expanded(line)))
+            return
+        bare = line.partition("#")[0].strip()
+        assigned = _ASSIGNED.fullmatch(bare)
+        if assigned:
+            value = assigned[2].strip()
+            if "+=" in bare.partition(assigned[1])[2][:6]:
+                value = f"{self._values.get(assigned[1], '')} {value}"
+            self._values[assigned[1]] = value[:_LONGEST]
+            return
+        expanded = self._expanded(bare)
+        named, colon, rest = expanded.partition(":")
+        if not colon or rest.startswith("="):
+            return
+        needed, semicolon, recipe = rest.partition(";")
+        rule = _Rule(named.split(), re.split(r"[\s:|]+", needed), [])
+        if semicolon:
+            rule.recipe.append(_command(recipe))
+        self._rules.append(rule)
+        for name in rule.names:
+            self._add(name)
+
+    def recipes(self, goals: Iterable[str]) -> list[str]:
+        """Return the command lines with which targets are made; the first target if none is among the goals.
+
+        Args:
+            goals: Words that may name targets.
+        """
+        by_name: dict[str, list[_Rule]] = {}
+        for rule in self._rules:
+            for name in rule.names:
+                by_name.setdefault(name, []).append(rule)
+        waiting = [goal for goal in goals if goal in by_name]
+        if not waiting:
+            waiting = [name for name in by_name if not name.startswith(".")][:1]
+        # Which files a pattern makes, only make knows.
+        waiting += [name for name in by_name if "%" in name]
+        reached = set(waiting)
+        found: dict[str, None] = {}
+        while waiting:
+            for rule in by_name[waiting.pop()]:
+                found |= dict.fromkeys(rule.recipe)
+                named = [*rule.needed]
+                for line in rule.recipe:
+                    if "make" in line.lower():
+                        named += line.split()
+                fresh = [name for name in dict.fromkeys(named) if name in by_name and name not in reached]
+                waiting += fresh
+                reached.update(fresh)
+        return list(found)
+
+    def _add(self, name: str) -> None:
+        suffixes = re.fullmatch(r"\.\w+(\.\w+)", name)
+        if suffixes:
+            self.targets.append(f"*{suffixes[1]}")
+        elif "$" not in name and not re.fullmatch(r"\.[A-Z_]+|[%*/.]*", name):
+            self.targets.append(name.replace("%", "*"))
+
+    def _expanded(self, text: str) -> str:
+        for _ in range(_ROUNDS):
+            # A variable that holds itself twice would grow without end.
+            replaced = _PATTERNS.sub(_applied, _REFERENCE.sub(self._value, text))[:_LONGEST]
+            if replaced == text:
+                break
+            text = replaced
+        return text
+
+    def _value(self, match: re.Match[str]) -> str:
+        name, old, new = match.groups()
+        if name not in self._values:
+            return match[0]
+        value = self._values[name]
+        if old is None:
+            return value
+        if "%" not in old:
+            old, new = f"%{old}", f"%{new}"
+        return _substituted(old, new, value)
+
+
+def _command(line: str) -> str:
+    return line.strip().lstrip("@-+ ")
+
+
+def _applied(match: re.Match[str]) -> str:
+    """Return what a function of make gives; names that only it knows stay as a pattern."""
+    function, given = match[1], match[2]
+    parts = [part.strip() for part in given.split(",")]
+    if function == "wildcard":
+        return given
+    if function == "patsubst" and len(parts) == 3:
+        return _substituted(*parts)
+    if function == "addsuffix" and len(parts) == 2:
+        return " ".join(f"{word}{parts[0]}" for word in parts[1].split())
+    if function == "addprefix" and len(parts) == 2:
+        return " ".join(f"{parts[0]}{word}" for word in parts[1].split())
+    return ""
+
+
+def _substituted(old: str, new: str, words: str) -> str:
+    start, _, end = old.partition("%")
+    replaced = []
+    for word in words.split():
+        if len(word) >= len(start) + len(end) and word.startswith(start) and word.endswith(end):
+            stem = word[len(start) : len(word) - len(end)]
+            word = new.replace("%", stem)
+        replaced.append(word)
+    return " ".join(replaced)
+
+
+class Targets:
+    """Tells whether a path is a target of makefiles."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._patterns: set[str] = set()
+
+    def add(self, folder: str, name: str) -> None:
+        """Add a target of a makefile in a folder."""
+        path = posixpath.normpath(posixpath.join(folder, name))
+        if "*" in path:
+            self._patterns.add(path)
+        else:
+            self._names.add(path)
+
+    def discard(self, paths: set[str]) -> None:
+        """Remove the original's own files and folders."""
+        self._names -= paths
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._names or any(fnmatchcase(path, pattern) for pattern in self._patterns)
+
+
+def built_in_target(path: str) -> str:
+    """Return the file that make knows how to make from a file without any rule, or ""."""
+    stem, ending = posixpath.splitext(path)
+    return stem if ending in _BUILT_IN else ""
+
+
+def npm_commands(command: str, package: str) -> list[str]:
+    """Return the command lines that `npm test` and `npm run` in a command run, with those that they run in turn.
+
+    Args:
+        command: The command line.
+        package: The text of package.json.
+    """
+    try:
+        scripts = json.loads(package).get("scripts")
+    except (ValueError, RecursionError, AttributeError):
+        return []
+    if not isinstance(scripts, dict):
+        return []
+    found: list[str] = []
+    waiting = list(_scripts_named(command))
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        for each in (f"pre{name}", name, f"post{name}"):
+            line = scripts.get(each)
+            if each not in seen and isinstance(line, str):
+                found.append(line[:_LONGEST])
+                waiting += _scripts_named(line[:_LONGEST])
+            seen.add(each)
+    return found
+
+
+def _scripts_named(command: str) -> Iterator[str]:
+    for match in re.finditer(r"\b(?:npm|pnpm|yarn)(?: -\S+)* (?:(run|run-script) (?:-\S+ )*)?([\w:.-]+)", command):
+        name = match[2]
+        yield {"t": "test", "tst": "test"}.get(name, name) if not match[1] else name
+
+
+def deciding(line: str) -> list[str]:
+    """Return those commands of a line whose exit status decides.
+
+    Others are often the code under test, such as `./prog | diff - expected`, `./prog > out` or `"$(./prog)"`.
+    """
+    found = []
+    for part in re.split(r"&&|\|\||;|\n", line[:_LONGEST]):
+        last = part.split("|")[-1]
+        if not _STATUS_OF_OTHERS.search(last.replace("2>&1", "")):
+            found.append(last)
+    return found

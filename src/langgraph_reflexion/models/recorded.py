@@ -1,0 +1,116 @@
+"""What is recorded of model calls, as plain JSON: their usage, what was sent, and what came back.
+
+Readers of run folders import this alone: it imports no LangChain, which would take longer than the reading.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, cast
+
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+REJECTED = "reflection rejected"
+"""How the note on a useless reflection begins, in the record of its trial."""
+
+
+class Usage(TypedDict):
+    """The usage of model calls."""
+
+    llm_calls: int
+    """Calls that the model answered."""
+    cached_calls: int
+    """Calls answered from a cache, which are free."""
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    """Money, at the prices of `ModelOptions`."""
+
+
+NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
+
+
+def add_usage(*usages: Usage) -> Usage:
+    """Return the sum."""
+    total: dict[str, Any] = {key: sum(dict(usage)[key] for usage in usages) for key in NO_USAGE}
+    return cast(Usage, total | {"cost": float(total["cost"])})
+
+
+class SentMessage(TypedDict):
+    """A message of a prompt, or a reply. `langchain_core.messages.convert_to_messages` reads it."""
+
+    role: str
+    """`system`, `user`, `assistant` or `tool`."""
+    content: str | list[Any]
+    """The text; blocks of content as a list, where files are replaced by their size and digest."""
+    tool_calls: NotRequired[list[dict[str, Any]]]
+    """The tool calls of a reply: `name`, `args` and `id`."""
+    invalid_tool_calls: NotRequired[list[dict[str, Any]]]
+    """Those whose arguments could not be read."""
+    tool_call_id: NotRequired[str]
+    """The call that a message of the role `tool` answers."""
+    additional_kwargs: NotRequired[dict[str, Any]]
+    """What else went back to the provider, such as reasoning."""
+
+
+class SentCall(TypedDict):
+    """A model call that was answered: its prompt, short of what it shares with the call before, and the reply."""
+
+    kind: str
+    """What was asked for: `act`, `evaluate`, `reflect`, `condense`, `tests` or `lesson`."""
+    call: str
+    """The call's name within the trial, as in traces: `act 3`, `evaluate again`."""
+    step: NotRequired[int]
+    """The step that an `act` asked for, counted from 1."""
+    same: int
+    """The number of messages that this prompt shares with the beginning of the one before it in the trial."""
+    same_characters: NotRequired[int]
+    """The number of characters that the next message shares with the start of its counterpart in the call before."""
+    added: list[SentMessage]
+    """The messages after them; after `same_characters`, the first one lacks its beginning."""
+    tools: NotRequired[list[dict[str, Any]]]
+    """The tools that the model was offered, where they differ from those of the call before."""
+    reply: SentMessage | None
+    """What came back. None for an agent of your own, whose messages are the trajectory."""
+
+
+@dataclass(frozen=True)
+class WholeCall:
+    """A model call with its whole prompt. Fields as in `SentCall`."""
+
+    kind: str
+    call: str
+    step: int | None
+    messages: list[SentMessage]
+    tools: list[dict[str, Any]]
+    reply: SentMessage | None
+
+
+def whole_calls(calls: Sequence[SentCall]) -> Iterator[WholeCall]:
+    """Yield a trial's calls with their whole prompts.
+
+    Args:
+        calls: All calls of the trial.
+    """
+    prompt: list[SentMessage] = []
+    tools: list[dict[str, Any]] = []
+    for call in calls:
+        continue_prompt(prompt, call)
+        tools = call.get("tools", tools)
+        yield WholeCall(call["kind"], call["call"], call.get("step"), [*prompt], tools, call["reply"])
+
+
+def with_content(message: SentMessage, content: str) -> SentMessage:
+    """Return a message with other content."""
+    changed = message.copy()
+    changed["content"] = content
+    return changed
+
+
+def continue_prompt(prompt: list[SentMessage], call: SentCall) -> None:
+    """Turn the prompt of the call before into that of this one, in place."""
+    added = list(call["added"])
+    if characters := call.get("same_characters", 0):
+        earlier, rest = prompt[call["same"]]["content"], added[0]["content"]
+        added[0] = with_content(added[0], f"{earlier[:characters]}{rest}")
+    del prompt[call["same"] :]
+    prompt += added

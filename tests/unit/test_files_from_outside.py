@@ -1,0 +1,133 @@
+"""Files that somebody else wrote: each that cannot be used is one clear line, and nothing waits or grows."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from langgraph_reflexion.agents.task_file import open_tasks
+from langgraph_reflexion.envs.workspace.tasks import read_tasks
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
+from langgraph_reflexion.lab.experiments.record import read_info, read_run
+from langgraph_reflexion.lab.experiments.rows import LONGEST_NOTE, brief
+from langgraph_reflexion.support.files import MAX_UNPACKED
+
+EXPERIMENT = '[matrix]\nenvironments = ["alfworld"]\n'
+CODE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+from langgraph_reflexion.agents.task_file import open_tasks
+try:
+    list(open_tasks(sys.argv[1]).rows("tasks"))
+except ValueError as error:
+    print(error)
+"""
+
+
+def said(read, file):
+    with pytest.raises(ConfigurationError) as caught:
+        read(file)
+    words = str(caught.value)
+    assert "\n" not in words
+    assert str(file) in words
+    return words
+
+
+TOML = {
+    "deep": (f"x = {'[' * 20_000}{']' * 20_000}\n", "nested more than 50 levels deep"),
+    "less deep": (f"x = {'[' * 200}{']' * 200}\n", "nested more than 50 levels deep"),
+    "tables": (f"[{'.'.join('a' * 300)}]\n", "nested more than 50 levels deep"),
+    "digits": (f"x = {'1' * 5000}\n", "is not TOML: "),
+    "bytes": ("\udcff = 1\n", "is not TOML: "),
+}
+
+
+@pytest.mark.parametrize("name", TOML)
+@pytest.mark.parametrize("read", [read_experiment, read_tasks])
+def test_toml(tmp_path, read, name):
+    content, words = TOML[name]
+    file = tmp_path / "file.toml"
+    file.write_text(content, errors="surrogateescape")
+    assert words in said(read, file)
+
+
+@pytest.mark.parametrize("seeds", ["100000000", str(10**30), "[" + "1, " * 10_001 + "]"])
+def test_seeds_without_end(tmp_path, seeds):
+    file = tmp_path / "file.toml"
+    file.write_text(f"{EXPERIMENT}seeds = {seeds}\n")
+    assert "there may be at most 10000 seeds" in said(read_experiment, file)
+
+
+def test_many_seeds(tmp_path):
+    file = tmp_path / "file.toml"
+    file.write_text(f"{EXPERIMENT}seeds = 300\n")
+    assert len(read_experiment(file).specs) == 300
+
+
+@pytest.mark.parametrize(
+    "read", [read_experiment, read_tasks, lambda file: list(open_tasks(str(file)).rows("tasks"))]
+)
+def test_a_pipe_is_not_waited_for(tmp_path, read):
+    file = tmp_path / "tasks.jsonl"
+    os.mkfifo(file)
+    assert "is not an ordinary file" in said(read, file)
+
+
+def test_a_gzipped_file_without_end(tmp_path):
+    file = tmp_path / "tasks.jsonl"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        for _ in range((MAX_UNPACKED >> 24) + 1):
+            packed.write(bytes(1 << 24))
+    done = subprocess.run([sys.executable, "-c", CODE, str(file)], capture_output=True, text=True, check=True)
+    assert "unpacked, it has more than 1024 MB" in done.stdout
+
+
+INFO = {
+    "settings": {
+        "environment": "alfworld",
+        "split": None,
+        "strategy": "retry",
+        "model": "demo",
+        "reflection_model": None,
+        "profile": "mine",
+        "evaluator": "truth",
+        "seed": 0,
+        "max_trials": 1,
+    },
+    "run_id": "1",
+    "tasks": ["a"],
+}
+
+
+def write_run(folder, rows="", **more):
+    (folder / "run.json").write_text(json.dumps({**INFO, **more}))
+    (folder / "trials.jsonl").write_text(rows)
+    return folder
+
+
+@pytest.mark.parametrize("wrong", [None, [], "a", {"a": None}, {"a": {"b": 1}}])
+@pytest.mark.parametrize("name", ["goals", "errors"])
+def test_a_table_of_run_json(tmp_path, name, wrong):
+    folder = write_run(tmp_path, **{name: wrong})
+    assert f"{name} in run.json is not a text for each task" in said(read_info, folder)
+    assert name in said(read_run, folder)
+
+
+def test_a_nested_row(tmp_path):
+    row = '{"task_id": "a", "trial": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n"
+    assert "trials.jsonl is nested too deeply" in said(read_run, write_run(tmp_path, row))
+
+
+def test_a_nested_run_json(tmp_path):
+    folder = write_run(tmp_path)
+    (folder / "run.json").write_text("[" * 100_000 + "]" * 100_000)
+    assert "run.json is nested too deeply" in said(read_run, folder)
+
+
+def test_a_note_of_megabytes_is_shortened():
+    row = {"task_id": "a", "trial": 1, "notes": ["n" * 5_000_000, "short"], "steps": []}
+    assert [len(note) for note in brief(row)["notes"]] == [LONGEST_NOTE, 5]
