@@ -161,10 +161,10 @@ async def _connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttp
     if not any(name and name.startswith("openai:") for name in named):
         yield None
         return
-    from openai import DefaultAsyncHttpxClient
+    from langgraph_reflexion.models.connections import bounded_connections
 
     try:
-        connections = DefaultAsyncHttpxClient()
+        connections = bounded_connections()
     except OSError as error:
         raise EnvironmentUnavailable(f"the certificates cannot be read: {error}: correct SSL_CERT_FILE") from error
     async with connections:

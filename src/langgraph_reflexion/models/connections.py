@@ -1,0 +1,38 @@
+"""The HTTP connections of OpenAI-compatible models, whose replies are bounded."""
+
+from typing import TYPE_CHECKING, Any
+
+from langgraph_reflexion.errors import ModelFault
+
+if TYPE_CHECKING:
+    from openai import DefaultAsyncHttpxClient
+
+MAX_BYTES = 64 << 20
+"""Bytes that a response may announce."""
+MAX_PACKED = 128 << 10
+"""Bytes of a gzipped response, which may grow a thousandfold; none is asked for."""
+
+
+def bounded_connections() -> "DefaultAsyncHttpxClient":
+    """Return a client that does not read a response that is too large: that is a fault.
+
+    Raises:
+        OSError: the certificates cannot be read.
+    """
+    from openai import DefaultAsyncHttpxClient
+
+    headers = {"Accept-Encoding": "identity"}
+    return DefaultAsyncHttpxClient(headers=headers, event_hooks={"response": [_expect_bounded]})
+
+
+async def _expect_bounded(response: Any) -> None:
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    announced = response.headers.get("Content-Length", "")
+    size = int(announced) if announced.isascii() and announced.isdigit() and len(announced) < 20 else None
+    if encoding in ("", "identity"):
+        if size is not None and size > MAX_BYTES:
+            raise ModelFault(f"the server's response has {size} bytes, of which at most {MAX_BYTES} are read")
+        return
+    # Several in a row grow a millionfold, and so do others than these.
+    if encoding not in ("gzip", "deflate") or size is None or size > MAX_PACKED:
+        raise ModelFault(f"the server's response is packed ({encoding:.100}), although none such was asked for")

@@ -1,0 +1,68 @@
+"""A model's server whose response grows without end: a fault, and no gigabyte in this process."""
+
+import gzip
+import json
+import resource
+
+import pytest
+
+from langgraph_reflexion import ModelFault, load_model
+from langgraph_reflexion.models.connections import bounded_connections
+from tests.support.loopback import Answer, Listener
+
+SPACES = b" " * (200 << 20)
+COMPLETION = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "any",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+BODY = json.dumps(COMPLETION).encode()
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+async def ask(answer):
+    seen = []
+
+    def answering(call):
+        seen.append(call.headers)
+        return answer
+
+    listener = Listener(0, answering)
+    try:
+        async with bounded_connections() as connections:
+            model = load_model("openai:any", base_url=f"{listener.url}/v1", http_async_client=connections)
+            model.streaming = False
+            reply = await model.ainvoke("Hello?")
+    finally:
+        listener.close()
+    return reply.text, seen
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "GZIP"])
+async def test_a_gzip_bomb_is_a_fault(encoding):
+    packed = gzip.compress(BODY + SPACES)
+    if "," in encoding:
+        packed = gzip.compress(packed)
+    before = peak()
+    with pytest.raises(ModelFault, match="is packed"):
+        await ask(Answer(packed, headers={"Content-Encoding": encoding}))
+    assert peak() - before < 50 << 20
+
+
+async def test_a_huge_response_is_a_fault():
+    with pytest.raises(ModelFault, match="of which at most 67108864 are read"):
+        await ask(Answer(BODY + SPACES))
+
+
+async def test_an_ordinary_response_is_read_packed_or_not():
+    said, seen = await ask(Answer(BODY))
+    assert said == "Hello."
+    assert seen[0]["accept-encoding"] == "identity"
+    said, _ = await ask(Answer(gzip.compress(BODY), headers={"Content-Encoding": "gzip"}))
+    assert said == "Hello."
