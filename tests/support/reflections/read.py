@@ -7,6 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from langgraph_reflexion.lab.experiments import read_prompts, read_run
+from langgraph_reflexion.lab.experiments.prompts import SentPrompt
+from langgraph_reflexion.lab.experiments.record import SENT, Run
 from langgraph_reflexion.memory.useful import is_near_copy
 
 REFUSAL = re.compile(r"\b(i(?:'m| am) (?:sorry|unable)|i (?:can't|cannot|can not)|sorry, but)\b", re.IGNORECASE)
@@ -41,7 +43,7 @@ class Failure:
 def read_failures(folder: Path) -> list[Failure]:
     """Return the failures of a run, in the order of its tasks."""
     run = read_run(folder)
-    prompts = list(read_prompts(run))
+    prompts = recorded_prompts(run)
     found = []
     for task in run.tasks:
         trials = run.whole_trials(task)
@@ -69,6 +71,13 @@ def read_failures(folder: Path) -> list[Failure]:
             )
             found.append(failure)
     return found
+
+
+def recorded_prompts(run: Run) -> list[SentPrompt]:
+    """Return the prompts of a run; none of one made by a version that did not record them."""
+    if not (run.folder / SENT).is_file():
+        return []
+    return list(read_prompts(run))
 
 
 def last_words(trial: dict) -> str:
