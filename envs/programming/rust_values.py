@@ -61,6 +61,13 @@ def close(one: Tree, other: Tree, atol: float) -> bool:
     return bool(abs(first - second) < atol)
 
 
+def _field(item: Tree) -> str:
+    """Return the name of a struct's field."""
+    if item[0] == "pair" and item[1][0] == "name":
+        return str(item[1][1])
+    return ""
+
+
 def _as_float(number: float) -> float:
     try:
         return float(number)
@@ -165,7 +172,7 @@ class _Reader:
         if self._accept("("):
             return ("name", parts[-1], *self._items(")", depth)[0])
         if self._accept("{"):
-            return ("struct", parts[-1], *sorted(self._items("}", depth)[0], key=repr))
+            return ("struct", parts[-1], *sorted(self._items("}", depth)[0], key=_field))
         return ("name", parts[-1])
 
     def _made(self, kind: str, items: list[Tree]) -> Tree:

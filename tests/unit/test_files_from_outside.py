@@ -55,11 +55,17 @@ def test_toml(tmp_path, read, name):
     assert words in said(read, file)
 
 
-@pytest.mark.parametrize("seeds", ["100000000", str(10**30), "[" + "1, " * 10_001 + "]"])
+@pytest.mark.parametrize("seeds", ["100000000", str(10**30), "[" + "1, " * 1_001 + "]"])
 def test_seeds_without_end(tmp_path, seeds):
     file = tmp_path / "file.toml"
     file.write_text(f"{EXPERIMENT}seeds = {seeds}\n")
-    assert "there may be at most 10000 seeds" in said(read_experiment, file)
+    assert "there may be at most 1000 of them" in said(read_experiment, file)
+
+
+def test_environments_without_end(tmp_path):
+    file = tmp_path / "file.toml"
+    file.write_text(f"[matrix]\nenvironments = {[f'e{n}' for n in range(30_000)]}\n")
+    assert "there may be at most 1000 of them" in said(read_experiment, file)
 
 
 def test_many_seeds(tmp_path):

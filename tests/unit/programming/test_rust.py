@@ -125,6 +125,14 @@ def test_a_set_of_numbers_with_one_hash_is_read_quickly():
     assert thread_time() - began < 2 * SECONDS
 
 
+def test_nested_structs_are_read_quickly():
+    began = thread_time()
+    read_value("s {" * 90 + "[0; 90000], [0; 90000]" + "}" * 90)
+    assert thread_time() - began < SECONDS
+    assert read_value("S { b: 1, a: [2] }") == read_value("S { a: vec![2], b: 1 }")
+    assert read_value("S { b: 1, a: 2 }") != read_value("S { a: 1, b: 2 }")
+
+
 def test_integers_are_those_of_rust():
     assert read_value(str(2**128 - 1)) == read_value(hex(2**128 - 1))
     assert read_value(f"-{2**127}") == read_value(f"-({2**127})")

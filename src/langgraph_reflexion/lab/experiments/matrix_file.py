@@ -36,24 +36,26 @@ AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "m
 NONE = "none"
 """The ablation that removes nothing."""
 
-MAX_SEEDS = 10_000
-"""Seeds of an experiment: each is a run of its own."""
+MAX_VALUES = 1_000
+"""Values on an axis: each is at least a run of its own."""
 
 
 def _once(values: Any) -> Any:
-    if isinstance(values, list) and (again := [each for each in values if values.count(each) > 1]):
+    if not isinstance(values, list):
+        return values
+    if len(values) > MAX_VALUES:
+        raise ValueError(f"there may be at most {MAX_VALUES} of them")
+    if again := [each for each in values if values.count(each) > 1]:
         raise ValueError(f"{again[0]!r} is listed twice")
     return values
 
 
 def _seeds(seeds: Any) -> Any:
     """Return a list of seeds; a number N is the seeds from 0 to N - 1."""
-    number = seeds
-    if isinstance(seeds, list):
-        number = len(seeds)
-    if isinstance(number, int) and number > MAX_SEEDS:
-        raise ValueError(f"there may be at most {MAX_SEEDS} seeds")
-    return list(range(seeds)) if isinstance(seeds, int) else seeds
+    if not isinstance(seeds, int):
+        return seeds
+    # One more than allowed says that there are too many, in few numbers.
+    return list(range(min(seeds, MAX_VALUES + 1)))
 
 
 _Names = Annotated[list[str], Field(min_length=1), BeforeValidator(_once)]
