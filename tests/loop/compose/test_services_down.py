@@ -30,8 +30,6 @@ from langgraph_reflexion import (
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.loopback import Answer, Listener
 
-# Sockets of the stand-in server may outlive it for a moment.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 CLOSED = {"Connection": "close"}
 THREAD = {"configurable": {"thread_id": "1"}}
