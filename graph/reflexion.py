@@ -146,6 +146,9 @@ def create_reflexion(
     named = cast(BaseChatModel | str | None, reflection_model)
     acts = cast(BaseChatModel | str, model)
     client, second = Client.pair(acts, named, options, priced=budgets.limits_cost)
+    if agent:
+        # So that a judge or a reflection whose server is down does not discard the agent's answer.
+        client.answered = second.answered = True
     if not agent:
         expect_world(client.model, environment.name)
         expect_world(second.model, environment.name)

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphInterrupt
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import EpisodeLost, Fault
+from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
@@ -22,6 +23,12 @@ from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
 from langgraph_reflexion.support.text import sanitize
+
+NO_THREAD = (
+    "the evaluator paused the run with interrupt(), which only a checkpointer and a thread can resume: pass them as "
+    "create_reflexion(...).compile(checkpointer=...), or create_agent(..., checkpointer=...), and "
+    "config={'configurable': {'thread_id': ...}}"
+)
 
 
 @dataclass
@@ -49,9 +56,12 @@ class Evaluate:
                 fault = as_data(error)
                 if isinstance(error, EpisodeLost):  # resumed, the trial starts over
                     update["stop_reason"] = "fault"
+            except GraphInterrupt as pause:
+                if "thread_id" in config.get("configurable", {}):
+                    raise
+                raise ConfigurationError(NO_THREAD) from pause
             else:
-                if not math.isfinite(score.score):
-                    raise ValueError(f"an evaluator returns a finite score, not {score.score!r}")
+                self._check(score.score)
                 update = settled
                 if score.prepared is not None:
                     update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | score.prepared}
@@ -87,6 +97,23 @@ class Evaluate:
         update |= {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
         update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
         return with_answer(state, update, config)
+
+    def _check(self, score: float) -> None:
+        """Refuse a score that cannot be compared with the threshold.
+
+        Raises:
+            ValueError: it is not finite.
+            ConfigurationError: it is on another scale than the threshold.
+        """
+        if not math.isfinite(score):
+            raise ValueError(f"an evaluator returns a finite score, not {score!r}")
+        # A reward is on the environment's own scale.
+        if score > 1.0 >= self.rules.threshold and not self.evaluator.oracle:
+            raise ConfigurationError(
+                f"the evaluator returned the score {score:g}, and scores are at most 1, which is a success: divide "
+                "it by the highest score, or give a profile with a threshold on its scale, such as "
+                "replace(PROFILES['paper'], threshold=8)"
+            )
 
     async def _shown(self, state: ReflexionState) -> ReflexionState:
         """Return what the evaluator sees of a trial.

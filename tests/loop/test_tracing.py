@@ -1,6 +1,9 @@
 """Traces: a span for each trial, actions as tool runs, verdicts as LangSmith feedback."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from uuid import uuid4
@@ -184,6 +187,35 @@ def test_langsmith_gets_verdict_and_score_as_feedback_on_the_trial_and_the_outco
     parents = {(run["name"], runs[run["parent_run_id"]]["name"]) for run in runs.values() if run.get("parent_run_id")}
     trials = {("trial 1", "Reflexion"), ("trial 2", "Reflexion"), ("add", "trial 1"), ("add", "trial 2")}
     assert {each for each in parents if each[0] in ("trial 1", "trial 2", "add")} == trials
+
+
+ENVIRONMENT_ONLY = """
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+
+model = ScriptedChatModel(replies=[])
+create_reflexion(model, actor=lambda text: "29", evaluator=lambda result: True).compile().invoke({"task": "q"})
+wait_for_all_tracers()
+"""
+
+
+def test_the_environment_variables_of_langsmith_are_enough():
+    """With the real SDK in a process of its own; the server is a stand-in on loopback."""
+    with langsmith() as (tracer, got, last):
+        settings = {"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "none", "LANGSMITH_PROJECT": "test"}
+        settings["LANGSMITH_ENDPOINT"] = tracer.client.api_url
+        subprocess.run(
+            [sys.executable, "-c", ENVIRONMENT_ONLY], env={**os.environ, **settings}, check=True, timeout=120
+        )
+        assert last.wait(20)
+    assert {each["key"]: each["score"] for each in got["feedback"]} == {
+        "verdict": 1,
+        "score": 1.0,
+        "solved": 1,
+        "trials": 1,
+    }
+    assert {each["run_id"] for each in got["feedback"]} <= got["runs"].keys()
 
 
 def test_feedback_that_langsmith_refuses_costs_no_run():

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import inspect
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -177,6 +178,14 @@ class CommandEvaluator(Evaluator):
         return Score(float(process.returncode == 0), f"{status}{printed}".strip())
 
 
+def _number(score: float) -> float:
+    """Return a score as a float; an integer that is too large for one as infinity, which is not a score."""
+    try:
+        return float(score)
+    except OverflowError:
+        return math.inf if score > 0 else -math.inf
+
+
 def _plain(value: Any) -> Any:
     """Return a number of numpy and others as Python's."""
     return value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
@@ -201,12 +210,12 @@ def to_score(result: object) -> Score:
         case Score():
             return result
         case bool() | int() | float():
-            return Score(float(result))
+            return Score(_number(result))
         case (bool() | int() | float() as score, str() | None as feedback):
-            return Score(float(score), feedback or "")
+            return Score(_number(score), feedback or "")
         case {"score": bool() | int() | float() as score, **rest}:
             words = str(rest.get("feedback") or rest.get("comment") or "")
-            return Score(float(score), words, unverified=rest.get("unverified") is True)
+            return Score(_number(score), words, unverified=_plain(rest.get("unverified")) is True)
         case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
             scores = [to_score(each) for each in several]
             feedback = "\n".join(each.feedback for each in scores if each.feedback)

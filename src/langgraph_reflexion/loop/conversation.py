@@ -25,6 +25,8 @@ LONGEST_TALK = 4000
 """Characters of a conversation before the task that a judge or a reflection sees: its end."""
 LONGEST_SAID = 500
 """Characters of each message in it: its beginning."""
+MOST_PICTURES = 20
+"""Pictures of a conversation that a judge or a reflection sees: the newest."""
 SPEAKERS = {"human": "User", "ai": "Assistant", "system": "System"}
 """Who has said a message, by its type. Results of tools are left out."""
 
@@ -129,7 +131,7 @@ def with_pictures(text: str, state: ReflexionState, model: object) -> HumanMessa
     before, task = asked_in(state)
     shown = [*before, task] if task else before
     found = [inline_picture(block) for block in pictures_in(shown)]
-    pictures = [picture for picture in found if picture is not None]
+    pictures = [picture for picture in found if picture is not None][-MOST_PICTURES:]
     if not pictures:
         return HumanMessage(text)
     return HumanMessage([{"type": "text", "text": text}, *pictures])

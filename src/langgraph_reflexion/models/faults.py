@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from traceback import walk_tb
 from typing import Any
+from urllib.error import HTTPError
 
 from langchain_core.messages import AIMessage
 
@@ -120,6 +121,9 @@ def outside_fault(error: Exception, what: str) -> Fault | None:
     if isinstance(error, Fault):
         return error
     words = f"{what} failed: {one_line(error)}"
+    if isinstance(error, HTTPError):
+        # urllib's error is also the unread answer, and would keep the connection open.
+        error.close()
     if is_client_error(error):
         found = to_fault(error, [])
         return Fault(words, transient=found.transient, retry_after=found.retry_after)

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import ModelCall
 from langgraph_reflexion.models.recorded import SentCall, SentMessage, continue_prompt, with_content
-from langgraph_reflexion.support.text import plain
+from langgraph_reflexion.support.text import DEEPEST, plain
 
 LEAST_SHARED = 200
 """Characters that the beginnings of two messages must have in common to be kept once."""
@@ -29,7 +29,13 @@ ROLES = {"human": "user", "ai": "assistant"}
 FILES = ("image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file", "media")
 """Types of content blocks that hold a file, of which only size and digest are kept."""
 
-_PLACES = ("url", "image_url", "file_id", "file_uri", "source_type", "path")
+LARGEST_PICTURE = 10_000_000
+"""Characters of a picture's data up to which a prompt of this package holds it: about 7.5 MB."""
+
+PICTURES = {f"image/{name}" for name in ("png", "jpeg", "jpg", "gif", "webp", "heic", "heif", "bmp")}
+"""The MIME types of pictures: those that hold nothing but pixels, unlike SVG, which may name files and addresses."""
+
+_PLACES = ("url", "image_url", "file_id", "file_uri", "fileUri", "source_type", "path", "uri")
 """Keys of a content block that say where a file is."""
 
 _NO_FILES = ("input", "args", "arguments", "annotations", "citations")
@@ -113,7 +119,7 @@ def inline_picture(block: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     if not (isinstance(data, str) and isinstance(kind, str)):
         return None
-    if not (_PICTURE.fullmatch(kind) and _BASE64.fullmatch(data)):
+    if kind not in PICTURES or len(data) > LARGEST_PICTURE or not _BASE64.fullmatch(data):
         return None
     return {"type": "image", "base64": data, "mime_type": kind}
 
@@ -138,18 +144,20 @@ def expect_no_files(messages: Sequence[BaseMessage]) -> None:
             )
 
 
-_PICTURE = re.compile(r"image/[\w.+-]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
-def _names_file(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(_names_file(each) for each in value)
-    if not isinstance(value, dict):
+def _names_file(value: Any, depth: int = 0) -> bool:
+    if not isinstance(value, list | dict):
         return False
+    if depth == DEEPEST:
+        # No client nests its blocks so deep.
+        return True
+    if isinstance(value, list):
+        return any(_names_file(each, depth + 1) for each in value)
     if value.get("type") in FILES or any(place in value for place in _PLACES):
         return True
-    return any(_names_file(each) for key, each in value.items() if key not in _NO_FILES)
+    return any(_names_file(each, depth + 1) for key, each in value.items() if key not in _NO_FILES)
 
 
 def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call: ModelCall) -> SentCall:

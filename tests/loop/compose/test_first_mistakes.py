@@ -1,9 +1,15 @@
 """The mistakes that people make first: what they are told, or that it is none."""
 
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, interrupt
 
-from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion import PROFILES, ConfigurationError, ReflexionMiddleware, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 
 
@@ -33,3 +39,66 @@ def test_a_graph_that_is_not_compiled_says_so(method):
     graph = create_reflexion("demo", "alfworld")
     with pytest.raises(AttributeError, match=rf"\.compile\(\)\.{method}"):
         getattr(graph, method)
+
+
+def judged_by(evaluator, how, **compiling):
+    """A graph or an agent under the middleware that answers Rome, with this evaluator."""
+    model = ScriptedChatModel(replies=["Rome"] * 2)
+    if how == "graph":
+        return create_reflexion(actor=create_agent(model, []), evaluator=evaluator, max_trials=1).compile(**compiling)
+    return create_agent(model, [], middleware=[ReflexionMiddleware(model, evaluator=evaluator)], **compiling)
+
+
+ASKED = {"messages": [("human", "Where?")]}
+SCORES = r"scores are at most 1.*threshold="
+
+
+def approving(result):
+    return interrupt(f"Is {result} right?")
+
+
+@pytest.mark.parametrize("how", ["graph", "middleware"])
+def test_an_evaluator_that_pauses_without_a_checkpointer_says_what_to_pass(how):
+    with pytest.raises(ConfigurationError, match=r"the evaluator paused.*compile\(checkpointer=.*thread_id"):
+        judged_by(approving, how).invoke(ASKED)
+
+
+@pytest.mark.parametrize("how", ["graph", "middleware"])
+def test_an_evaluator_that_pauses_is_resumed_with_a_checkpointer(how):
+    graph, thread = judged_by(approving, how, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+    assert graph.invoke(ASKED, thread)["__interrupt__"][0].value == "Is Rome right?"
+    final = graph.invoke(Command(resume=True), thread)
+    assert final["messages"][-1].response_metadata["reflexion"]["status"] == "solved"
+
+
+@pytest.mark.parametrize("how", ["graph", "middleware"])
+@pytest.mark.parametrize(
+    ("returned", "error", "says"),
+    [
+        (7, ConfigurationError, SCORES),
+        ((1.01, "Good."), ConfigurationError, SCORES),
+        (10**400, ValueError, "a finite score, not inf"),
+        ({"score": -(10**400)}, ValueError, "a finite score, not -inf"),
+        (math.nan, ValueError, "a finite score, not nan"),
+    ],
+)
+def test_a_score_on_another_scale_is_not_a_success(how, returned, error, says):
+    with pytest.raises(error, match=says):
+        judged_by(lambda result: returned, how).invoke(ASKED)
+
+
+@pytest.mark.parametrize(("score", "status"), [(7, "failed"), (9, "solved")])
+def test_a_threshold_above_1_sets_another_scale(score, status):
+    profile = replace(PROFILES["paper"], threshold=8)
+    graph = create_reflexion(
+        ScriptedChatModel(replies=[]), actor=lambda text: "Rome", evaluator=lambda result: score, profile=profile,
+        max_trials=1,
+    )  # fmt: skip
+    assert graph.compile().invoke({"task": "Where?"})["status"] == status
+
+
+@pytest.mark.parametrize("unverified", [True, np.True_])
+def test_an_evaluator_that_could_check_nothing_says_so(unverified):
+    graph = judged_by(lambda result: {"score": np.float32(0.5), "unverified": unverified}, "graph")
+    final = graph.invoke({"task": "Where?"})
+    assert (final["evaluation"]["score"], final["evaluation"]["unverified"]) == (0.5, True)

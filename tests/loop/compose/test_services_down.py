@@ -1,6 +1,8 @@
 """What a service that is down, a lost world, a bug or a hanging agent costs a wrapped agent's caller."""
 
 import base64
+import json
+import socket
 import sqlite3
 import time
 import urllib.request
@@ -12,6 +14,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -29,9 +32,6 @@ from langgraph_reflexion import (
 )
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.loopback import Answer, Listener
-
-# Sockets of the stand-in server may outlive it for a moment.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 CLOSED = {"Connection": "close"}
 THREAD = {"configurable": {"thread_id": "1"}}
@@ -90,6 +90,29 @@ def test_an_evaluator_whose_service_is_down_costs_no_answer(ask, how):
     assert (outcome["status"], outcome["best"]) == ("fault", None)
     assert outcome["fault"].startswith("the evaluator failed: ")
     assert check.requests == 2
+
+
+@pytest.mark.parametrize("answers", ["closed", "503"])
+@pytest.mark.parametrize("how", ["graph", "middleware"])
+def test_a_judge_whose_server_is_down_costs_no_answer(how, answers):
+    down = Service(broken=9)
+    with serving(down) as address:
+        if answers == "closed":
+            with socket.socket() as unused:
+                unused.bind(("127.0.0.1", 0))
+                address = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        judge = ChatOpenAI(model="any", base_url=f"{address}/v1", api_key="none")
+        options = {"evaluator": "llm", "options": QUICK}
+        if how == "graph":
+            graph = create_reflexion(judge, actor=lambda text: "Rome", **options).compile()
+        else:
+            agent = ScriptedChatModel(replies=["Rome"])
+            graph = create_agent(agent, [], middleware=[ReflexionMiddleware(judge, **options)])
+        said = graph.invoke({"messages": [("human", "Where?")]})["messages"][-1]
+    outcome = said.response_metadata["reflexion"]
+    assert said.text == "Rome"
+    assert (outcome["status"], outcome["best"]) == ("fault", None)
+    assert outcome["fault"].startswith("the model could not answer: ")
 
 
 def test_a_service_that_is_down_for_a_moment_is_asked_again():
@@ -370,6 +393,45 @@ def test_judge_and_reflection_see_the_whole_conversation(how, sees):
         assert "Assistant: When?" in shown.text
         pictures = [each for each in shown.content if isinstance(each, dict) and each["type"] == "image"]
         assert pictures == ([picture("map")] if sees else [])
+
+
+@pytest.mark.parametrize("how", ["graph", "middleware"])
+def test_no_file_or_address_of_a_conversation_reaches_the_client_of_the_judge(how, tmp_path):
+    secret = tmp_path / "secret.png"
+    secret.write_text("secret")
+    elsewhere, bodies = Service(), []
+
+    def completion(call):
+        bodies.append(call.content.decode())
+        message = {"role": "assistant", "content": "Verdict: yes"}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        return Answer(json.dumps({"id": "1", "object": "chat.completion", "choices": [choice]}).encode())
+
+    with serving(elsewhere) as address, closing(Listener(0, completion)) as server:
+        shown = [
+            {"type": "image", "url": address},
+            {"type": "image", "path": str(secret)},
+            {"type": "image", "file_id": "file-of-another"},
+            {"type": "image_url", "image_url": {"url": f"file://{secret}"}},
+            {"type": "image_url", "image_url": {"url": address}},
+            picture("map") | {"url": address},
+            *(picture(f"old {number}") for number in range(30)),
+            picture("new"),
+        ]
+        judge = ChatOpenAI(model="any", base_url=f"{server.url}/v1", api_key="none", profile={"image_inputs": True})
+        options = {"evaluator": "llm", "options": QUICK}
+        if how == "graph":
+            graph = create_reflexion(judge, actor=lambda text: "Rome", **options).compile()
+        else:
+            agent = ScriptedChatModel(replies=["Rome"])
+            graph = create_agent(agent, [], middleware=[ReflexionMiddleware(judge, **options)])
+        final = graph.invoke({"messages": [asked("Where?", *shown)]})
+    assert final["messages"][-1].response_metadata["reflexion"]["status"] == "solved"
+    [sent] = bodies
+    assert elsewhere.requests == 0
+    assert not [place for place in (address, str(secret), "file-of-another") if place in sent]
+    assert picture("new")["base64"] in sent
+    assert sent.count("data:image/png;base64,") == 20
 
 
 @pytest.mark.parametrize("how", ["graph", "middleware"])

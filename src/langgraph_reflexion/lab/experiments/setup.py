@@ -95,6 +95,9 @@ def set_up(
         lessons=settings.lessons_of([task["id"] for task in tasks]),
         connections=connections,
     )
+    for client in graph.clients:
+        # A batch whose model never answers stops, also around an agent of the user's.
+        client.answered = False
     if settings.first_trial_of is not None:
         share_first_trials(graph, settings, [task["id"] for task in tasks])
     secrets = [secret for client in graph.clients for secret in secrets_of(client.model, settings.base_url)]
