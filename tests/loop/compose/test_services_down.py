@@ -402,7 +402,8 @@ def test_no_file_or_address_of_a_conversation_reaches_the_client_of_the_judge(ho
     elsewhere, bodies = Service(), []
 
     def completion(call):
-        bodies.append(call.content.decode())
+        if call.content:  # and no question about what kind of server this is
+            bodies.append(call.content.decode())
         message = {"role": "assistant", "content": "Verdict: yes"}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         return Answer(json.dumps({"id": "1", "object": "chat.completion", "choices": [choice]}).encode())
@@ -427,11 +428,12 @@ def test_no_file_or_address_of_a_conversation_reaches_the_client_of_the_judge(ho
             graph = create_agent(agent, [], middleware=[ReflexionMiddleware(judge, **options)])
         final = graph.invoke({"messages": [asked("Where?", *shown)]})
     assert final["messages"][-1].response_metadata["reflexion"]["status"] == "solved"
-    [sent] = bodies
     assert elsewhere.requests == 0
-    assert not [place for place in (address, str(secret), "file-of-another") if place in sent]
-    assert picture("new")["base64"] in sent
-    assert sent.count("data:image/png;base64,") == 20
+    assert bodies
+    for sent in bodies:
+        assert not [place for place in (address, str(secret), "file-of-another") if place in sent]
+        assert picture("new")["base64"] in sent
+        assert sent.count("data:image/png;base64,") == 20
 
 
 @pytest.mark.parametrize("how", ["graph", "middleware"])
