@@ -79,7 +79,7 @@ async def test_only_a_trial_that_was_stopped_has_a_last_word_in_clean_text(ended
         (1, 0.0, {}, "running"),
         (3, 0.0, {}, "failed"),
         (3, 1.0, {"task": Budget(llm_calls=1)}, "solved"),
-        (1, 1.5, {}, "solved"),
+        (1, 1.0, {}, "solved"),
         (3, 0.0, {"task": Budget(llm_calls=1)}, "failed"),
         (1, 0.0, {"task": Budget(llm_calls=2)}, "budget"),  # the evaluation counts
         (1, 0.0, {"task": Budget(llm_calls=3)}, "running"),
