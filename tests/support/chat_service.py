@@ -104,7 +104,8 @@ async def serve(folder: Path, port: int) -> None:
             config: Any = {"configurable": {"thread_id": request["thread"]}}
             state = await chat.aget_state(config)
             final = state.values
-            if state.next or not final:
+            # `next` leaves out a task whose result was saved before the process was killed.
+            if state.tasks or not final:
                 # A thread that was cut off goes on where it was.
                 given = None if final.get("status") else {"task": request["text"]}
                 context = {"user_id": request["user"]}
