@@ -8,6 +8,7 @@ import pytest
 
 from langgraph_reflexion import ModelFault, load_model
 from langgraph_reflexion.models.connections import bounded_connections
+from langgraph_reflexion.models.faults import to_fault
 from tests.support.loopback import Answer, Listener
 
 SPACES = b" " * (200 << 20)
@@ -39,6 +40,9 @@ async def ask(answer):
             model = load_model("openai:any", base_url=f"{listener.url}/v1", http_async_client=connections)
             model.streaming = False
             reply = await model.ainvoke("Hello?")
+    except Exception as error:
+        # As the loop reads it; some versions of the client wrap the fault.
+        raise to_fault(error, ()) from error
     finally:
         listener.close()
     return reply.text, seen

@@ -52,6 +52,10 @@ _OWN_MISTAKES = (ImportError, NameError, NotImplementedError)
 
 def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     """Return the fault for a client's error, without the secrets: a server that refuses a key may quote it."""
+    for cause in _causes(error):
+        # Of the connection itself, which some versions of the clients wrap.
+        if isinstance(cause, ModelFault):
+            return cause
     detail = redact(_words(error), secrets, "***")[:LONGEST]
     status = _status(error)
     long = _is_overflow(error) or _TOO_LONG.search(detail)
