@@ -40,7 +40,7 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def unittest_failure(reported: str) -> str | None:
-    """Return why the reports of unittest are no success, "" if they are one, None if it has reported nothing."""
+    """Return why the reports of unittest do not show a success: "" if they do, None if there are none."""
     messages = [_message(line) for line in reported.split("\n") if line.startswith("unittest ")]
     if not messages:
         return None

@@ -243,7 +243,7 @@ class AgentTrial:
                 saved = self.runnable.get_state(self.config)
             else:
                 saved = await self.runnable.aget_state(self.config)
-        except ValueError:  # there is no checkpointer, neither the agent's nor of a graph around it
+        except ValueError:  # neither the agent nor a graph around it has a checkpointer
             return False
         return _has_begun(saved)
 

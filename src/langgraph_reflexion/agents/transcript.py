@@ -117,7 +117,7 @@ def kept_of(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage] | No
     places = [place for place, message in enumerate(said) if message.id == task.id]
     if places:
         return said[: places[0]]
-    # The task is in the summary, too. Some graphs return no more than their answer, which is no summary.
+    # A summary contains the task as well. Some graphs return only their answer, which is not a summary.
     leading = list(itertools.takewhile(lambda message: not isinstance(message, AIMessage | ToolMessage), said))
     return leading or None
 

@@ -10,7 +10,7 @@ from langgraph_reflexion.support.copies import is_near_copy as is_near_copy
 STANDS_ALONE = "none is kept, and the check's words stand alone"
 """What the note on a second useless reflection on one trial says."""
 PARROTED = 0.3
-"""The share of a note's runs of five words that stand in the request for it, from which on it repeats the request."""
+"""A note repeats the request for it if this share of its runs of five words, or more, is in that request."""
 RUN = 5
 """Words of such a run."""
 FEWEST_WORDS = 2

@@ -92,6 +92,15 @@ def test_an_evaluator_whose_service_is_down_costs_no_answer(ask, how):
     assert check.requests == 2
 
 
+def judged(how, judge):
+    """Return a graph whose agent says "Rome", with a judge: the loop's own graph, or an agent with the middleware."""
+    options = {"evaluator": "llm", "options": QUICK}
+    if how == "graph":
+        return create_reflexion(judge, actor=lambda text: "Rome", **options).compile()
+    agent = ScriptedChatModel(replies=["Rome"])
+    return create_agent(agent, [], middleware=[ReflexionMiddleware(judge, **options)])
+
+
 @pytest.mark.parametrize("answers", ["closed", "503"])
 @pytest.mark.parametrize("how", ["graph", "middleware"])
 def test_a_judge_whose_server_is_down_costs_no_answer(how, answers):
@@ -102,12 +111,7 @@ def test_a_judge_whose_server_is_down_costs_no_answer(how, answers):
                 unused.bind(("127.0.0.1", 0))
                 address = f"http://127.0.0.1:{unused.getsockname()[1]}"
         judge = ChatOpenAI(model="any", base_url=f"{address}/v1", api_key="none")
-        options = {"evaluator": "llm", "options": QUICK}
-        if how == "graph":
-            graph = create_reflexion(judge, actor=lambda text: "Rome", **options).compile()
-        else:
-            agent = ScriptedChatModel(replies=["Rome"])
-            graph = create_agent(agent, [], middleware=[ReflexionMiddleware(judge, **options)])
+        graph = judged(how, judge)
         said = graph.invoke({"messages": [("human", "Where?")]})["messages"][-1]
     outcome = said.response_metadata["reflexion"]
     assert said.text == "Rome"
@@ -420,12 +424,7 @@ def test_no_file_or_address_of_a_conversation_reaches_the_client_of_the_judge(ho
             picture("new"),
         ]
         judge = ChatOpenAI(model="any", base_url=f"{server.url}/v1", api_key="none", profile={"image_inputs": True})
-        options = {"evaluator": "llm", "options": QUICK}
-        if how == "graph":
-            graph = create_reflexion(judge, actor=lambda text: "Rome", **options).compile()
-        else:
-            agent = ScriptedChatModel(replies=["Rome"])
-            graph = create_agent(agent, [], middleware=[ReflexionMiddleware(judge, **options)])
+        graph = judged(how, judge)
         final = graph.invoke({"messages": [asked("Where?", *shown)]})
     assert final["messages"][-1].response_metadata["reflexion"]["status"] == "solved"
     assert elsewhere.requests == 0
