@@ -127,6 +127,8 @@ class Attempt(TypedDict):
     """Its result."""
     state: dict[str, Any]
     """The state in which it ended, without its messages."""
+    cut_off: NotRequired[bool]
+    """Whether the model reached the limit of a reply in the middle of its answer."""
     kept: NotRequired[list[AnyMessage]]
     """What it has left of the conversation before the task, such as a summary, if it has shortened that."""
     world: NotRequired[dict[str, Any] | None]

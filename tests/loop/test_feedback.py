@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
-from langgraph_reflexion import Profile, create_reflexion
+from langgraph_reflexion import Profile, ReflexionMiddleware, create_reflexion
 from langgraph_reflexion.agents.runner import LONGEST_TASK
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.failure import LONGEST_CHECK, check_words
@@ -118,6 +119,29 @@ def test_facts_are_told_of_an_answer_that_was_handed_in_before():
     first, second = [text_of(prompt) for prompt in model.prompts]
     assert "the same as" not in first
     assert "- The answer is the same as in failed attempt 1." in second
+
+
+@pytest.mark.parametrize("ended", [{"finish_reason": "length"}, {"stop_reason": "max_tokens"}])
+def test_that_the_model_was_stopped_in_the_middle_of_its_answer_is_told(ended):
+    answers = iter([AIMessage("rain on the", response_metadata=ended), AIMessage("rain"), AIMessage("snow")])
+    notes = iter(["The line was too short.", "One word is not a line."])
+    model = ScriptedChatModel(replies=lambda messages: next(notes))
+    agent = RunnableLambda(lambda task: next(answers))
+    graph = create_reflexion(model, actor=agent, evaluator=lambda task, result: False, max_trials=3)
+    graph.compile().invoke({"task": "Write a line."})
+    first, second = [text_of(prompt) for prompt in model.prompts]
+    told = "- The answer was cut off, because it reached the limit of a reply."
+    assert told in first
+    assert told not in second
+
+
+def test_the_middleware_tells_that_the_answer_was_cut_off_too():
+    cut = AIMessage("rain on the", response_metadata={"finish_reason": "length"})
+    own = ScriptedChatModel(replies=lambda messages: cut)
+    reflecting = ScriptedChatModel(replies=lambda messages: "The line was too short.")
+    loop = ReflexionMiddleware(reflecting, evaluator=lambda task, result: False, max_trials=2)
+    create_agent(own, middleware=[loop]).invoke({"messages": [("user", "Write a line.")]})
+    assert "- The answer was cut off, because it reached the limit of a reply." in text_of(reflecting.prompts[0])
 
 
 def test_an_attempt_without_an_answer_counts_in_the_numbers_of_attempts():

@@ -24,7 +24,7 @@ from langgraph_reflexion.agents.middleware_state import MiddlewareState, Private
 from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import WrappedAgentState
-from langgraph_reflexion.agents.transcript import messages_in, result_of, steps_of
+from langgraph_reflexion.agents.transcript import is_cut_off, messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
 from langgraph_reflexion.agents.wrapped import followed_by
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -212,12 +212,15 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             return _abandon(own, self._own, state)
         done = list(messages_in(state, own["given"]).values())
         trials = self._seen(own, done)
-        trials["attempt"] = Attempt(
+        attempt = Attempt(
             messages=cast(list[AnyMessage], done),
             ended="" if trials["stop_reason"] else "terminated",
             result=result_of(state, done),
             state=self._own.of(state),
         )
+        if is_cut_off(done):
+            attempt["cut_off"] = True
+        trials["attempt"] = attempt
         emit("observe", trials, {"trajectory": trials["trajectory"]})
         # The evaluator and the reflection see the conversation.
         trials["messages"] = own["given"]

@@ -26,6 +26,7 @@ from langgraph.types import Command, StateSnapshot
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
     as_message,
+    is_cut_off,
     is_message,
     kept_of,
     messages_in,
@@ -355,6 +356,8 @@ class AgentTrial:
             result=result_of(self.output, messages),
             state=state_of(self.output, self.act.agent.keys),
         )
+        if is_cut_off(messages):
+            attempt["cut_off"] = True
         kept = kept_of(self.output, self.given)
         if kept is not None:
             attempt["kept"] = [cast(AnyMessage, storable(each)) for each in kept]

@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from langgraph_reflexion.actors.reply import LONGEST, call_text
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.state import Step
 from langgraph_reflexion.support.text import plain, sanitize
 
@@ -63,6 +64,12 @@ def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
         said = [message for message in messages if isinstance(message, AIMessage | ToolMessage)]
         return sanitize(said[-1].text) if said else ""
     return sanitize(output) if isinstance(output, str) else as_plain(output)
+
+
+def is_cut_off(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether the model reached the limit of a reply in the middle of its answer."""
+    replies = [message for message in messages if isinstance(message, AIMessage)]
+    return bool(replies) and is_cut(replies[-1])
 
 
 def state_of(output: Any, own_keys: Collection[str]) -> dict[str, Any]:

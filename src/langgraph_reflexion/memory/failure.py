@@ -141,6 +141,9 @@ def attempt_facts(state: ReflexionState) -> list[str]:
     called_before = any(record["actions"] for record in state["trials"][:-1])
     if not calls and called_before:
         facts.append("No tool was called in this attempt.")
+    attempt = state.get("attempt")
+    if attempt and attempt.get("cut_off"):
+        facts.append("The answer was cut off, because it reached the limit of a reply.")
     reason = state["stop_reason"]
     if reason and reason != "terminated":
         facts.append(f"The attempt was stopped after {count(len(calls), 'tool call')} ({reason}).")
