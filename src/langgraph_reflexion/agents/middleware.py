@@ -26,7 +26,7 @@ from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.transcript import is_cut_off, messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
-from langgraph_reflexion.agents.wrapped import followed_by
+from langgraph_reflexion.agents.wrapped import followed_by, has_called_tools
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
@@ -268,10 +268,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     def _with_lessons(self, request: Request) -> Request:
         if self._finds_model:
             self._client.bind(request.model)
-        lessons = lessons_for(_own(request)["trials"], self.prompts, self.rules, fresh=self._fresh)
+        own = _own(request)
+        lessons = lessons_for(own["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:
             return request
-        return request.override(messages=_after_task(_own(request)["given"], request.messages, lessons))
+        return request.override(messages=_after_task(own, request.messages, lessons))
 
 
 async def _apply_node(
@@ -334,19 +335,20 @@ def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tu
     return [*messages, answer], answer
 
 
-def _after_task(given: Sequence[AnyMessage], messages: Sequence[AnyMessage], lessons: str) -> list[AnyMessage]:
+def _after_task(own: MiddlewareState, messages: Sequence[AnyMessage], lessons: str) -> list[AnyMessage]:
     """Return an agent's messages with the lessons after the task, which is the last of the user's messages.
 
     Args:
-        given: The conversation with which the task began.
+        own: The task's state, with the conversation with which it began.
         messages: The conversation that the model is about to see.
         lessons: The text on earlier trials and other tasks.
     """
     shown = list(messages)
-    asked = [message.id for message in given if isinstance(message, HumanMessage)]
+    asked = [message.id for message in own["given"] if isinstance(message, HumanMessage)]
+    once = has_called_tools(own["trials"])
     for place, message in enumerate(shown):
         if isinstance(message, HumanMessage) and asked and message.id == asked[-1]:
-            shown[place] = followed_by(message, lessons)
+            shown[place] = followed_by(message, lessons, once=once)
             return shown
     # Other middleware may have put a summary in its place.
     return [HumanMessage(lessons), *shown]

@@ -35,7 +35,7 @@ from langgraph_reflexion.agents.transcript import (
     steps_of,
 )
 from langgraph_reflexion.agents.world import AgentEpisode
-from langgraph_reflexion.agents.wrapped import WrappedAgent
+from langgraph_reflexion.agents.wrapped import WrappedAgent, has_called_tools
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.loop.budgets import Budgets
@@ -413,14 +413,13 @@ def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fre
         if len(task) > LONGEST_TASK:
             task = ""
         # A tool may have written something that only a reset takes away.
-        called = any(record["actions"] for record in state["trials"])
         text = prompts.render(
             "lessons",
             attempts=state["trial"] - 1,
             reflections=reflections,
             last_attempt=last_attempt,
             check=check,
-            traces=called and not fresh,
+            traces=has_called_tools(state) and not fresh,
             task=task,
         )
     return with_lessons(text, state, prompts).strip()

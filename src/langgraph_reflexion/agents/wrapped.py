@@ -28,7 +28,7 @@ class WrappedAgent:
     """An agent, how it is called, and how its surroundings are reset before each trial.
 
     The agent's schema or annotations determine the form of its input: `{"messages": [...]}`, a list of messages, a
-    string, or a dict with one field. What earlier trials have taught follows the task, in the same message. Other
+    string, or a dict with one field. What earlier trials have taught is in the message of the task. Other
     keys of the agent's state, such as `files`, start each trial with the caller's values, unless the graph has
     keys of the same names, such as `status`.
 
@@ -139,7 +139,7 @@ class WrappedAgent:
             return [*before, task]
         # Under an id of its own, it never replaces the caller's message.
         mark = f"{state['task']['id']}:{state['trial']}:lessons"
-        told = followed_by(task, lessons)
+        told = followed_by(task, lessons, once=has_called_tools(state))
         return [*before, told.model_copy(update={"id": mark})]
 
     def task_text(self, state: WrappedAgentState) -> str:
@@ -169,15 +169,29 @@ class WrappedAgent:
         if self.make_input is not None:
             return self.make_input(task, lessons)
         form = self.form_of(agent) if self.make else self.form
-        return form.build(given, f"{task}\n\n{lessons}" if lessons else task, state)
+        return form.build(given, given[-1].text, state)
 
 
-def followed_by(message: HumanMessage, text: str) -> HumanMessage:
-    """Return a message with a text after what it says."""
-    content: Any = f"{message.content}\n\n{text}"
+def has_called_tools(state: WrappedAgentState) -> bool:
+    """Return whether an earlier trial of the task called tools: its prompt was sent again with every call."""
+    return any(record["actions"] for record in state["trials"])
+
+
+def followed_by(message: HumanMessage, lessons: str, *, once: bool) -> HumanMessage:
+    """Return the message of a task with the lessons after what it says.
+
+    Args:
+        message: The task.
+        lessons: What earlier trials have taught. It mostly ends with the task once more.
+        once: Whether a task that they end with is left out before them, as in an environment. Blocks of content are
+            left as they are, since they may say what a provider caches.
+    """
     if not isinstance(message.content, str):
-        content = [*message.content, {"type": "text", "text": f"\n\n{text}"}]
-    return message.model_copy(update={"content": content})
+        return message.model_copy(update={"content": [*message.content, {"type": "text", "text": f"\n\n{lessons}"}]})
+    task = message.content.strip()
+    if once and task and lessons.endswith(task):
+        return message.model_copy(update={"content": lessons})
+    return message.model_copy(update={"content": f"{message.content}\n\n{lessons}"})
 
 
 def _models(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:
