@@ -52,21 +52,31 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return self._aouter(super().astream(input, called, **options | {"subgraphs": True}), options)
 
     def _streams_tokens(self, options: Mapping[str, Any]) -> bool:
-        """Return whether the messages of a wrapped agent are streamed as if they were this graph's own."""
+        """Return whether a wrapped agent's messages are streamed; without subgraphs, as if they were this graph's."""
         modes = options.get("stream_mode") or self.stream_mode
         alone = "checkpoint_ns" not in ensure_config()["configurable"]
-        return alone and "messages" in ([modes] if isinstance(modes, str) else modes) and not options.get("subgraphs")
+        return alone and "messages" in ([modes] if isinstance(modes, str) else modes)
 
     def _outer(self, chunks: Iterator[Any], options: Mapping[str, Any]) -> Iterator[Any]:
         with closing(cast(Generator[Any, None, None], chunks)):
             for chunk in chunks:
-                yield from outermost(chunk, options.get("stream_mode") or self.stream_mode)
+                yield from self._shown(chunk, options)
 
     async def _aouter(self, chunks: AsyncIterator[Any], options: Mapping[str, Any]) -> AsyncIterator[Any]:
         async with aclosing(cast(AsyncGenerator[Any, None], chunks)):
             async for chunk in chunks:
-                for each in outermost(chunk, options.get("stream_mode") or self.stream_mode):
+                for each in self._shown(chunk, options):
                     yield each
+
+    def _shown(self, chunk: Any, options: Mapping[str, Any]) -> Iterator[Any]:
+        """Yield a chunk of a stream with subgraphs as the caller is to see it."""
+        modes = options.get("stream_mode") or self.stream_mode
+        if not options.get("subgraphs"):
+            yield from outermost(chunk, modes)
+        elif mode_of(chunk, modes) == "messages":
+            yield with_message(chunk)
+        else:
+            yield chunk
 
     def _whole(self, config: RunnableConfig | None) -> dict[str, Any]:
         """Return the option by which the whole state is returned, unless a graph calls this one as its node."""
@@ -106,16 +116,25 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return callbacks
 
 
+def mode_of(chunk: Any, modes: str | Sequence[str]) -> str:
+    """Return the mode of a chunk of a stream with subgraphs."""
+    if isinstance(chunk, dict):  # LangGraph's version 2
+        return str(chunk["type"])
+    return modes if isinstance(modes, str) else str(chunk[1])
+
+
 def outermost(chunk: Any, modes: str | Sequence[str]) -> Iterator[Any]:
     """Yield a chunk as a stream without subgraphs has it, if it is this graph's or a wrapped agent's message."""
-    if isinstance(chunk, dict):  # LangGraph's version 2
-        within, mode, bare = chunk["ns"], chunk["type"], {**chunk, "ns": ()}
-    elif isinstance(modes, str):
-        within, mode, bare = chunk[0], modes, chunk[1]
-    else:
-        within, mode, bare = chunk[0], chunk[1], chunk[1:]
+    mode = mode_of(chunk, modes)
     if mode == "messages":
-        bare = with_message(bare)
+        chunk = with_message(chunk)
+    if isinstance(chunk, dict):
+        within, bare = chunk["ns"], {**chunk, "ns": ()}
+    elif isinstance(modes, str):
+        within, bare = chunk
+    else:
+        within, *pair = chunk
+        bare = tuple(pair)
     if not within or (mode == "messages" and len(within) == 1 and within[0].startswith("act:")):
         yield bare
 
@@ -123,8 +142,7 @@ def outermost(chunk: Any, modes: str | Sequence[str]) -> Iterator[Any]:
 def with_message(chunk: Any) -> Any:
     """Return a chunk of `messages` with a message, of which a server has sent the data."""
     if isinstance(chunk, dict):  # LangGraph's version 2
-        return {**chunk, "data": with_message(chunk["data"])}
-    if isinstance(chunk, tuple) and len(chunk) == 2 and chunk[0] == "messages":
-        return ("messages", with_message(chunk[1]))
-    message, *rest = chunk
-    return (as_message(message), *rest)
+        [message, *about] = chunk["data"]
+        return {**chunk, "data": (as_message(message), *about)}
+    *where, [message, *about] = chunk
+    return (*where, (as_message(message), *about))

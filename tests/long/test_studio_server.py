@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client, get_sync_client
@@ -236,6 +237,45 @@ async def test_a_remote_graph_is_an_agent_with_a_thread_for_each_trial(address):
     assert [(result.split("\n")[0], types) for result, types in seen] == [("finish[526]", ["human", "ai"])] * 2
     assert (lost["status"], lost["result"]) == ("fault", None)
     assert "nobody" in lost["fault"]
+
+
+STREAMS = {
+    "alone": {"stream_mode": "messages"},
+    "several modes": {"stream_mode": ["updates", "messages"]},
+    "with subgraphs": {"stream_mode": "messages", "subgraphs": True},
+    "several modes with subgraphs": {"stream_mode": ["updates", "messages"], "subgraphs": True},
+    "version 2": {"stream_mode": "messages", "version": "v2"},
+    "version 2 with subgraphs": {"stream_mode": "messages", "version": "v2", "subgraphs": True},
+}
+
+
+def streamed(chunk):
+    """What a chunk of `messages` has instead of a message, of any form of stream; None for a chunk of another mode."""
+    if isinstance(chunk, dict):
+        return chunk["data"][0] if chunk["type"] == "messages" else None
+    if "updates" in chunk:
+        return None
+    if isinstance(chunk[-1], tuple | list):
+        chunk = chunk[-1]
+    return chunk[0]
+
+
+@pytest.mark.parametrize("how", STREAMS)
+@pytest.mark.parametrize("waits", ["stream", "astream"])
+async def test_the_messages_of_a_remote_graph_are_streamed_as_messages(address, how, waits):
+    async with get_client(url=address) as client:
+        with get_sync_client(url=address) as blocking:
+            remote = RemoteGraph("hotpotqa", client=client, sync_client=blocking)
+            agent = WrappedAgent(remote, make_input=lambda task, lessons: said(task))
+            graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda result: True).compile()
+            given = {"task": "own/s0/003-river_length"}
+            if waits == "stream":
+                chunks = list(graph.stream(given, **STREAMS[how]))
+            else:
+                chunks = [chunk async for chunk in graph.astream(given, **STREAMS[how])]
+    messages = [message for message in map(streamed, chunks) if message is not None]
+    assert messages
+    assert [type(message) for message in messages if not isinstance(message, BaseMessage)] == []
 
 
 def test_settings_are_accepted_as_configurable_next_to_server_keys(client):

@@ -55,11 +55,11 @@ def test_an_agent_is_wrapped_as_it_is():
     [first, *_] = final["trials"]
     spent = first["usage"]["act"]
     assert (first["actions"], spent["llm_calls"], spent["input_tokens"]) == (1, 2, 10)
-    # Each trial starts over, with the lessons after the task, in the same message.
+    # Each trial starts over, with the lessons and the task in one message.
     firsts = [prompt for prompt in model.prompts if prompt[-1].type == "human"]
     assert [len(prompt) for prompt in firsts] == [1, 1, 1]
     assert firsts[0][0].text == TASK["task"]
-    assert all(prompt[0].text.startswith(f"{TASK['task']}\n\n") for prompt in firsts[1:])
+    assert all(prompt[0].text.endswith(f"Here is the task again:\n{TASK['task']}") for prompt in firsts[1:])
     assert LESSON in firsts[1][0].text
     assert "Note after attempt 2: It was not 2." in firsts[2][0].text
     json.dumps({key: value for key, value in final.items() if key != "messages"})
