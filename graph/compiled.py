@@ -125,16 +125,15 @@ def mode_of(chunk: Any, modes: str | Sequence[str]) -> str:
 
 def outermost(chunk: Any, modes: str | Sequence[str]) -> Iterator[Any]:
     """Yield a chunk as a stream without subgraphs has it, if it is this graph's or a wrapped agent's message."""
+    bare: Any
     mode = mode_of(chunk, modes)
     if mode == "messages":
         chunk = with_message(chunk)
     if isinstance(chunk, dict):
         within, bare = chunk["ns"], {**chunk, "ns": ()}
-    elif isinstance(modes, str):
-        within, bare = chunk
     else:
-        within, *pair = chunk
-        bare = tuple(pair)
+        within, *rest = chunk
+        bare = rest[0] if isinstance(modes, str) else tuple(rest)
     if not within or (mode == "messages" and len(within) == 1 and within[0].startswith("act:")):
         yield bare
 

@@ -1,9 +1,11 @@
 """How a task that has ended continues: after a fault, with a larger budget, or with more trials."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
 
 from langgraph.types import Overwrite
 
+from langgraph_reflexion.agents.middleware_state import MiddlewareState, at_evaluation
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -14,17 +16,23 @@ class ResumePoint(NamedTuple):
     as_node: str
 
 
-def resume_point(state: ReflexionState) -> ResumePoint | None:
+def resume_point(state: ReflexionState | Mapping[str, Any]) -> ResumePoint | None:
     """Return how a task continues from its last state; None if it is solved, still running or not begun.
 
     A trial that was cut short, by a fault or a budget, continues with the very action that was next; a wrapped
-    agent's starts over. After a verdict comes the reflection, and then one more trial.
+    agent's starts over. After a verdict comes the reflection, and then one more trial. An agent with
+    `ReflexionMiddleware` continues only at an evaluation that a fault has prevented.
 
     Example:
         if point := resume_point(graph.get_state(config).values):
             graph.update_state(config, *point)
             final = graph.invoke(None, config)
     """
+    agent_state = cast(Mapping[str, Any], state)
+    if "reflexion" in agent_state:
+        own = at_evaluation(cast(MiddlewareState, agent_state["reflexion"]))
+        return ResumePoint({"reflexion": own}, "model") if own else None
+    state = cast(ReflexionState, state)
     if state.get("status", "running") in ("solved", "running"):
         return None
     values: dict[str, Any] = {"status": "running", "fault": ""}

@@ -250,7 +250,7 @@ STREAMS = {
 
 
 def streamed(chunk):
-    """What a chunk of `messages` has instead of a message, of any form of stream; None for a chunk of another mode."""
+    """Return what a chunk of any form of stream has as its message; None for a chunk of another mode."""
     if isinstance(chunk, dict):
         return chunk["data"][0] if chunk["type"] == "messages" else None
     if "updates" in chunk:
@@ -267,7 +267,9 @@ async def test_the_messages_of_a_remote_graph_are_streamed_as_messages(address, 
         with get_sync_client(url=address) as blocking:
             remote = RemoteGraph("hotpotqa", client=client, sync_client=blocking)
             agent = WrappedAgent(remote, make_input=lambda task, lessons: said(task))
-            graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda result: True).compile()
+            graph = create_reflexion(
+                ScriptedChatModel(replies=[]), actor=agent, evaluator=lambda result: True
+            ).compile()
             given = {"task": "own/s0/003-river_length"}
             if waits == "stream":
                 chunks = list(graph.stream(given, **STREAMS[how]))

@@ -20,7 +20,12 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite
 
-from langgraph_reflexion.agents.middleware_state import MiddlewareState, PrivateState, ReflexionAgentState
+from langgraph_reflexion.agents.middleware_state import (
+    MiddlewareState,
+    PrivateState,
+    ReflexionAgentState,
+    is_unjudged,
+)
 from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.runner import lessons_for
 from langgraph_reflexion.agents.state import WrappedAgentState
@@ -164,6 +169,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             trials=given,
             best=[],
             best_response=None,
+            unjudged_response=None,
             called=False,
             over=False,
             clock=time.time(),
@@ -210,33 +216,42 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             return None
         if not own["called"] and not own["trials"]["stop_reason"]:
             return _abandon(own, self._own, state)
-        done = list(messages_in(state, own["given"]).values())
-        trials = self._seen(own, done)
-        attempt = Attempt(
-            messages=cast(list[AnyMessage], done),
-            ended="" if trials["stop_reason"] else "terminated",
-            result=result_of(state, done),
-            state=self._own.of(state),
-        )
-        if is_cut_off(done):
-            attempt["cut_off"] = True
-        trials["attempt"] = attempt
+        unjudged = own["trials"].get("attempt")
+        if unjudged is None:
+            done = list(messages_in(state, own["given"]).values())
+            response = state.get("structured_response")
+            trials = self._seen(own, done)
+            attempt = Attempt(
+                messages=cast(list[AnyMessage], done),
+                ended="" if trials["stop_reason"] else "terminated",
+                result=result_of(state, done),
+                state=self._own.of(state),
+            )
+            if is_cut_off(done):
+                attempt["cut_off"] = True
+            trials["attempt"] = attempt
+        else:
+            # Only its evaluation is resumed. The conversation may be that of a better trial by now.
+            done = [*unjudged["messages"]]
+            response = own["unjudged_response"]
+            trials = self._seen(own, done)
         emit("observe", trials, {"trajectory": trials["trajectory"]})
         # The evaluator and the reflection see the conversation.
         trials["messages"] = own["given"]
         trials = await _apply_node("evaluate", self._evaluate, trials, config)
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
-            best, response = cast(list[AnyMessage], done), state.get("structured_response")
-            own = {**own, "best": best, "best_response": response}
+            own = {**own, "best": cast(list[AnyMessage], done), "best_response": response}
         fails = trials["status"] == "running" or (trials["status"] == "failed" and self._reflect.is_due(trials))
         if fails and self._strategy.reflects:
             trials["messages"] = own["given"]
             trials = await _apply_node("reflect", self._reflect, trials, config)
-        trials["attempt"] = None
+        if not is_unjudged(trials):
+            trials["attempt"] = None
         own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
+        own["unjudged_response"] = response if trials["attempt"] else None
         if trials["status"] != "running":
-            return _finish(own, self._own, state, is_last=is_best) | {"reflexion": own}
+            return _finish(own, self._own, state, is_last=is_best and unjudged is None) | {"reflexion": own}
         update = _conversation(own["given"]) | self._own.update(trials["start"], state)
         update |= {"jump_to": "model", "reflexion": own}
         if state.get("structured_response") is not None:

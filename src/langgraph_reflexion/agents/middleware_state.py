@@ -1,5 +1,6 @@
 """The state of an agent with the middleware: its task, and the keys that every trial begins with afresh."""
 
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Annotated, Any, NotRequired, TypedDict, get_type_hints
@@ -26,6 +27,8 @@ class MiddlewareState(TypedDict):
     """The messages of the best trial so far."""
     best_response: Any
     """The structured response of the best trial, if the agent has one."""
+    unjudged_response: Any
+    """That of a trial whose evaluation a fault has prevented."""
     called: bool
     """Whether the model was called in the current trial."""
     over: bool
@@ -38,6 +41,21 @@ class ReflexionAgentState(AgentState[Any]):
     """The state of an agent with this middleware."""
 
     reflexion: NotRequired[Annotated[MiddlewareState, PrivateStateAttr]]
+
+
+def is_unjudged(trials: WrappedAgentState) -> bool:
+    """Return whether the task ended because the evaluation of an answer failed, which is then kept as the attempt."""
+    attempt = trials.get("attempt")
+    return trials["status"] == "fault" and trials["stop_reason"] not in ("budget", "fault") and bool(attempt)
+
+
+def at_evaluation(own: MiddlewareState) -> MiddlewareState | None:
+    """Return the state in which the evaluation that a fault has prevented comes next; None if there is none."""
+    trials = own["trials"]
+    if not is_unjudged(trials):
+        return None
+    again = trials | WrappedAgentState(status="running", fault="", trials=trials["trials"][:-1])
+    return {**own, "trials": again, "called": True, "over": False, "clock": time.time()}
 
 
 class PrivateState:

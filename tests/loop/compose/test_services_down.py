@@ -11,7 +11,8 @@ from contextlib import closing, contextmanager
 import httpx
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -19,6 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from langgraph_reflexion import (
     Budget,
@@ -192,6 +194,109 @@ def test_resume_continues_at_the_evaluation(tmp_path):
     assert (final["status"], final["result"]) == ("solved", "Rome")
     assert (agent.requests, check.requests) == (1, 3)
     assert [record["trial"] for record in final["trials"]] == [1]
+
+
+@pytest.mark.parametrize("broken", [1, 2, 3])
+def test_an_agent_with_the_middleware_resumes_at_the_evaluation(tmp_path, broken):
+    """The check is down after the answer of this trial: it is asked again, and the agent's model is not."""
+    model, check = Service(), Service()
+    model.answer = lambda call: _completion(model)
+
+    def accepts(result):
+        if check.requests < broken - 1:
+            check.requests += 1
+            return False
+        return by_httpx(checks) and result == f"answer {broken}"
+
+    with serving(model) as asks, serving(check) as checks, SqliteSaver.from_conn_string(str(tmp_path / "s")) as saver:
+
+        def build():
+            around = ReflexionMiddleware(
+                ScriptedChatModel(replies=["Say it otherwise, please.", "Say it in French, please."]),
+                evaluator=accepts,
+                options=QUICK,
+            )
+            chat = ChatOpenAI(model="any", base_url=asks, api_key="none", default_headers=CLOSED)
+            return create_agent(chat, [], middleware=[around], checkpointer=saver)
+
+        check.broken = broken + 1  # the two attempts at this evaluation
+        said = build().invoke({"messages": [("human", "Where?")]}, THREAD)["messages"][-1]
+        assert said.response_metadata["reflexion"]["status"] == "fault"
+        assert (model.requests, check.requests) == (broken, broken + 1)
+        again = build()  # as in another process
+        again.update_state(THREAD, *resume_point(again.get_state(THREAD).values))
+        final = again.invoke(None, THREAD)
+        ended = again.get_state(THREAD).values
+    outcome = final["messages"][-1].response_metadata["reflexion"]
+    assert (outcome["status"], outcome["trials"]) == ("solved", broken)
+    assert [message.text for message in final["messages"]] == ["Where?", f"answer {broken}"]
+    assert (model.requests, check.requests) == (broken, broken + 2)
+    assert [record["trial"] for record in ended["reflexion"]["trials"]["trials"]] == [*range(1, broken + 1)]
+    assert resume_point(ended) is None
+
+
+class Watching(AgentMiddleware):
+    """Other middleware, with hooks after the model and after the agent."""
+
+    def after_model(self, state, runtime):
+        return None
+
+    def after_agent(self, state, runtime):
+        return None
+
+
+class City(BaseModel):
+    """A city."""
+
+    name: str
+
+
+def test_a_resumed_evaluation_may_fail_again_or_reject_the_answer():
+    """With a structured response, and other middleware around: the state is that of the trial that is judged."""
+    named = iter(["Rome", "Paris"])
+    agent = ScriptedChatModel(
+        replies=lambda messages: AIMessage(
+            "", tool_calls=[{"name": "City", "args": {"name": next(named)}, "id": "1"}]
+        )
+    )
+    check = Service(broken=4)
+    judged = []
+
+    def accepts(result):
+        judged.append(result["name"])
+        return by_httpx(checks) and result["name"] == "Paris"
+
+    with serving(check) as checks:
+        around = ReflexionMiddleware(silent(), evaluator=accepts, options=QUICK)
+        graph = create_agent(
+            agent,
+            [],
+            middleware=[Watching(), around],
+            response_format=ToolStrategy(City),
+            checkpointer=InMemorySaver(),
+        )
+        statuses = [graph.invoke({"messages": [("human", "Where?")]}, THREAD)]
+        for _ in range(2):
+            graph.update_state(THREAD, *resume_point(graph.get_state(THREAD).values))
+            statuses.append(graph.invoke(None, THREAD))
+    outcomes = [_outcome(each["messages"]) for each in statuses]
+    assert [(each["status"], each["trials"]) for each in outcomes] == [("fault", 1), ("fault", 1), ("solved", 2)]
+    assert judged == ["Rome"] * 5 + ["Paris"]
+    assert len(agent.prompts) == 2
+    assert statuses[-1]["structured_response"] == City(name="Paris")
+
+
+def _outcome(messages):
+    return next(each.response_metadata["reflexion"] for each in messages if "reflexion" in each.response_metadata)
+
+
+def _completion(model):
+    """The answer of a chat server, which counts its requests."""
+    model.requests += 1
+    message = {"role": "assistant", "content": f"answer {model.requests}"}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    said = {"id": "1", "object": "chat.completion", "created": 0, "model": "any", "choices": choices}
+    return Answer(json.dumps(said).encode(), kind="application/json")
 
 
 def test_a_world_is_evaluated_as_its_trial_left_it():
