@@ -10,6 +10,7 @@ import pytest
 
 from langgraph_reflexion.agents import AgentTasks, load_tasks
 from tests.support.cli import call, forget, one_line, start
+from tests.support.model_server import ModelServer
 
 AGENT = """
 import asyncio, os, signal
@@ -285,3 +286,15 @@ def test_a_batch_whose_users_are_not_named_is_refused(home, words, says):
     assert status != 0
     assert says in one_line(err)
     assert not (home / "run").exists()
+
+
+def test_a_batch_whose_judge_has_never_answered_stops(home):
+    """A single call returns the agent's answer with a fault; of a batch, every task would end so."""
+    run = ["run", "my_agent.py:function", "--tasks", "tasks.jsonl", "--out", "run", "--evaluator", "llm"]
+    with ModelServer(faults=lambda request: "500") as judge:
+        judged = ["--model", "openai:any", "--base-url", judge.url, "--retries", "1", "--concurrency", "1"]
+        status, _, said = call(home, *run, *judged, key="any")
+        assert len(judge.requests) == 1, "the second task was not begun"
+    assert status == 2
+    assert "the model has never answered" in one_line(said)
+    assert not (home / "run" / "trials.jsonl").exists() or rows(home / "run") == []

@@ -121,6 +121,64 @@ def test_a_judge_whose_server_is_down_costs_no_answer(how, answers):
     assert outcome["fault"].startswith("the model could not answer: ")
 
 
+def unused_address():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{unused.getsockname()[1]}"
+
+
+def looking_up(kind, address):
+    """An agent that asks a service by itself: a function, or one of `create_agent` with a tool."""
+
+    @tool
+    def look_up(word: str) -> str:
+        """Look a word up."""
+        return httpx.get(address, headers=CLOSED).raise_for_status().text
+
+    if kind == "function":
+        return lambda text: look_up.invoke({"word": "Rome"})
+    calls = [{"name": "look_up", "args": {"word": "Rome"}, "id": "1"}]
+    asks = ScriptedChatModel(replies=lambda messages: AIMessage("", tool_calls=calls))
+    if kind == "create_agent":
+        return create_agent(asks, [look_up])
+    return create_agent(asks, [look_up], middleware=[ReflexionMiddleware(silent(), evaluator=lambda result: True)])
+
+
+@pytest.mark.parametrize("status", [None, 503, 408, 425, 429])
+@pytest.mark.parametrize("kind", ["function", "create_agent"])
+def test_a_service_that_an_agents_own_call_finds_down_is_a_fault(kind, status):
+    service = Service()
+    service.answer = lambda call: Answer(b"later", status=status)
+    with serving(service) as address:
+        agent = looking_up(kind, address if status else unused_address())
+        graph = create_reflexion(silent(), actor=agent, evaluator=lambda result: True, options=QUICK).compile()
+        final = graph.invoke({"task": "Where?"})
+    assert (final["status"], final["evaluation"]) == ("fault", None)
+    assert final["fault"].startswith(f"the agent failed: {'HTTPStatusError' if status else 'ConnectError'}")
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+@pytest.mark.parametrize("kind", ["function", "create_agent"])
+def test_a_request_of_an_agent_that_a_service_refuses_is_a_bug(kind, status):
+    service = Service()
+    service.answer = lambda call: Answer(b"no", status=status)
+    with serving(service) as address:
+        agent = looking_up(kind, address)
+        graph = create_reflexion(silent(), actor=agent, evaluator=lambda result: True, options=QUICK).compile()
+        with pytest.raises(httpx.HTTPStatusError, match=str(status)):
+            graph.invoke({"task": "Where?"})
+
+
+@pytest.mark.parametrize("status", [None, 503, 404])
+def test_the_middleware_leaves_what_the_agents_own_calls_raise(status):
+    service = Service()
+    service.answer = lambda call: Answer(b"no", status=status)
+    with serving(service) as address:
+        agent = looking_up("middleware", address if status else unused_address())
+        with pytest.raises(httpx.HTTPStatusError if status else httpx.ConnectError):
+            agent.invoke({"messages": [("human", "Where?")]})
+
+
 def test_a_service_that_is_down_for_a_moment_is_asked_again():
     check = Service(broken=1)
     with serving(check) as address:
