@@ -145,3 +145,11 @@ def test_nothing_is_a_failure_unless_the_evaluator_looks_further():
     model = ScriptedChatModel(replies=[])
     graph = create_reflexion(model, actor=lambda messages: "", evaluator=lambda state: True, max_trials=1)
     assert graph.compile().invoke({"task": TASK})["status"] == "solved"
+
+
+@pytest.mark.parametrize(("reference", "status"), [("Rome", "solved"), ("Milan", "failed")])
+def test_an_answer_is_compared_with_the_reference_by_name(reference, status):
+    silent = ScriptedChatModel(replies=[])
+    graph = create_reflexion(silent, actor=lambda text: " Rome\n", evaluator="exact", max_trials=1).compile()
+    task = {"id": "1", "instruction": "Capital of Italy?", "data": {"reference": reference}}
+    assert graph.invoke({"task": task})["status"] == status
