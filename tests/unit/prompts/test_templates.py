@@ -46,7 +46,7 @@ VALUES = {
     "opening": {"instruction": "Reach the tower.", "observation": "A wood."},
     "quotes": {},
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
-    "reflect": {"examples": load_prompts("alfworld").reflections},
+    "reflect": {"examples": load_prompts("alfworld").reflections, "unjudged": False},
     "scratchpad": {"steps": steps(), "numbered": True},
     "succeeded_trial": {**TRIAL, "reflections": NOTES},
     "success": {},

@@ -70,8 +70,8 @@ class Trials:
         console = console or Console(highlight=False)
         console.print(Text(printable(self.title), "bold"))
         for facts in self.caption.splitlines():
-            for line in in_lines(facts.split(BETWEEN), console.width):
-                console.print(Text(line, "dim"))
+            for words in in_lines(facts.split(BETWEEN), console.width):
+                console.print(Text(words, "dim"))
         for view in self.views:
             for line in _lines(view):
                 console.print(line)
