@@ -79,7 +79,8 @@ AGENT = {
         "memory_map": "",
         "reflections": NOTES,
         "again": "it says nothing",
-    }
+    },
+    "reflect": {"examples": load_prompts("agent").reflections},
 }
 """The values that differ around an agent."""
 MACROS = {"memory", "steps"}
