@@ -64,6 +64,7 @@ class Reflect:
         goal = sanitize(state["task"]["instruction"])
         if len(goal) > LONGEST_GOAL:
             goal = ""
+        unjudged = bool(state["evaluation"] and state["evaluation"].get("unverified"))
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
@@ -85,7 +86,8 @@ class Reflect:
             )
             failed = with_lessons(failed, state, self.prompts)
             last = with_pictures(failed, state, self.client.model)
-            return [*few_shot_reflections(self.prompts, examples, self.rules.layout), last]
+            instruction = few_shot_reflections(self.prompts, examples, self.rules.layout, unjudged=unjudged)
+            return [*instruction, last]
 
         return Prompt(render, state["trajectory"])
 
@@ -154,7 +156,7 @@ class Reflect:
         steps = [f"{step['thought']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
         seen = "\n".join([task_in_talk(state, self.prompts), *actions, *steps, answer_of(state), check])
-        request = self.prompts.render("reflect", examples=())
+        request = self.prompts.render("reflect", examples=(), unjudged=False)
         return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
 
 

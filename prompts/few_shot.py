@@ -18,10 +18,20 @@ def add_text(messages: list[BaseMessage], text: str) -> list[BaseMessage]:
     return [*messages, HumanMessage(text)]
 
 
-def few_shot_reflections(prompts: Prompts, examples: Sequence[ReflectionExample], layout: str) -> list[BaseMessage]:
-    """Return the instruction of the self-reflection with its examples, as turns or within the instruction."""
+def few_shot_reflections(
+    prompts: Prompts, examples: Sequence[ReflectionExample], layout: str, *, unjudged: bool = False
+) -> list[BaseMessage]:
+    """Return the instruction of the self-reflection with its examples, as turns or within the instruction.
+
+    Args:
+        prompts: The templates.
+        examples: The examples.
+        layout: Of the profile.
+        unjudged: Whether nothing could judge the trial.
+    """
     as_turns = layout == "turns"
-    messages: list[BaseMessage] = [SystemMessage(prompts.render("reflect", examples=() if as_turns else examples))]
+    within = () if as_turns else examples
+    messages: list[BaseMessage] = [SystemMessage(prompts.render("reflect", examples=within, unjudged=unjudged))]
     for example in examples if as_turns else ():
         calls = [step for step in example.steps if step.action]
         said = [step.thought for step in example.steps if not step.action]

@@ -3,10 +3,12 @@
 Exit status: 0 if every page has the figures of the runs, 1 if one differs; each difference is a line.
 """
 
+import re
 import sys
 from pathlib import Path
 
 from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.figures import draw
 from langgraph_reflexion.lab.experiments.statistics import format_p
 
 ROOT = Path(__file__).parents[2]
@@ -15,11 +17,12 @@ CURVES = ("README.md", "docs/results.md")
 """The pages with the share of tasks solved by trial."""
 MATCHES = ("docs/results.md",)
 """The pages with both runs task by task."""
+DRAWN = "docs/figures"
+"""The folder of the figures that `make figures` draws."""
 
 
-def expected(runs):
+def expected(comparison):
     """The rows of the tables on the pages, as the runs have them: by trial, and task by task."""
-    comparison = compare(list(runs))
     curves = []
     for each in comparison.groups:
         shares = [f"{each.report.share(solved):.0%}" for solved in each.report.solved]
@@ -35,11 +38,22 @@ def expected(runs):
     return curves, matches
 
 
+def points(svg):
+    """The percents of a figure's points, in order."""
+    return re.findall(r": ([\d.]+%)</title>", svg)
+
+
 def differences(runs, root=ROOT):
-    """What the pages lack, one line for each row."""
-    curves, matches = expected(runs)
+    """What the pages lack, one line for each row, and which figures draw other points than the runs have."""
+    comparison = compare(list(runs))
+    curves, matches = expected(comparison)
     wanted = [(page, row) for pages, rows in ((CURVES, curves), (MATCHES, matches)) for page in pages for row in rows]
-    return [f"{page} lacks: {row}" for page, row in wanted if row not in (root / page).read_text(encoding="utf-8")]
+    lacking = [f"{page} lacks: {row}" for page, row in wanted if row not in (root / page).read_text(encoding="utf-8")]
+    for name, drawn in draw(comparison.groups).items():
+        file = root / DRAWN / f"{name}.svg"
+        if not file.is_file() or points(file.read_text(encoding="utf-8")) != points(drawn):
+            lacking.append(f"{DRAWN}/{name}.svg has other points than the runs: run `make figures`")
+    return lacking
 
 
 if __name__ == "__main__":

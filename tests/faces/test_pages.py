@@ -125,6 +125,15 @@ PATH = re.compile(r"(?:src|docs|envs|graph|nodes|prompts|tests|notebooks)/[\w./-
 """How a sentence names a file of the repository."""
 
 
+def test_no_space_stands_before_a_percent_sign():
+    files = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    notebooks = [(file.name, file.read_text(encoding="utf-8")) for file in files]
+    texts = [*((page.name, page.text) for page in PAGES), *notebooks]
+    assert len(notebooks) > 4
+    spaced = [f"{name}: {found}" for name, text in texts for found in re.findall(r".*\d[ \u00a0\u202f]%", text)]
+    assert spaced == []
+
+
 def test_links_resolve():
     broken = []
     for page in PAGES:

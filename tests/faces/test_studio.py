@@ -49,6 +49,42 @@ async def test_form_settings_and_diagram(name):
     assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
 
 
+@pytest.mark.parametrize(
+    ("name", "evaluators"),
+    [
+        ("alfworld", ["environment", "llm", "self-consistency", "none"]),
+        ("fever", ["environment", "llm", "self-consistency", "none"]),
+        ("hotpotqa", ["environment", "meaning", "llm", "self-consistency", "none"]),
+        ("programming", ["self-tests", "self-tests+given", "llm", "self-consistency", "none"]),
+    ],
+)
+def test_a_form_offers_the_evaluators_for_its_tasks(name, evaluators):
+    schema = SERVED[name].form.model_json_schema()["properties"]["evaluator"]
+    assert schema["enum"] == evaluators
+    for other in {"environment", "meaning", "self-tests+given"} - set(evaluators):
+        assert f"`{other}`" not in schema["description"]
+
+
+async def test_answers_are_matched_by_meaning(monkeypatch):
+    hotpotqa = SERVED["hotpotqa"]
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    replies = ["Thought: T\nAction: finish[the choreographer Tassa]", "The same person.\nVerdict: yes"]
+    with ModelServer(ScriptedChatModel(replies=replies)) as server:
+        monkeypatch.setenv(ALLOWED, server.url)
+        settings = hotpotqa.form(evaluator="meaning", model="openai:small", base_url=server.url)
+        async with hotpotqa.graph(settings) as graph:
+            final = await graph.ainvoke({"task_id": FAILS_FIRST})
+    assert (final["status"], final["trial"], final["evaluation"]["score"]) == ("solved", 1, 1.0)
+    assert final["trials"][-1]["success"] is False, "by the exact match"
+
+
+async def test_a_question_without_a_known_answer_is_not_matched_by_meaning():
+    hotpotqa = SERVED["hotpotqa"]
+    async with hotpotqa.graph(hotpotqa.form(evaluator="meaning")) as graph:
+        with pytest.raises(ConfigurationError, match="evaluator llm"):
+            await graph.ainvoke({"task_id": "Where is the river?"})
+
+
 @pytest.mark.parametrize("name", SERVED)
 def test_a_form_sent_whole_is_valid(name):
     form = SERVED[name].form

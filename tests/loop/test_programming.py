@@ -334,6 +334,11 @@ def test_without_an_evaluator_no_prompt_calls_a_program_failed(actor, feedback, 
         assert "What the check found:\n| Tests were left out: it is unknown whether this is right." in shown
         assert "FAILED" not in shown
         assert "score" not in shown
+    instruction = model.prompts[1][0].text
+    assert "No test has judged one of them" in instruction.partition("This is what such a note looks like")[0]
+    assert "failed" not in instruction.partition("This is what such a note looks like")[0]
+    assert "You have tried this task before." in second
+    assert "failed" not in second
 
 
 def test_a_trial_that_nothing_has_judged_is_not_called_failed_in_any_world():
@@ -345,6 +350,12 @@ def test_a_trial_that_nothing_has_judged_is_not_called_failed_in_any_world():
     assert in_order(reflecting, "The trial that has just ended:", "Status: UNKNOWN", "| Tests were left out")
     assert "FAILED" not in reflecting
     assert "failed" not in reflecting.partition("The trial that has just ended:")[2]
+    instruction = next(prompt[0].text for prompt in model.prompts if asks_for(prompt) == "reflect")
+    assert "You have just tried such a task" in instruction
+    assert "failed at such a task" not in instruction
+    said = "\n".join(message.text for prompt in model.prompts for message in prompt)
+    assert "You have tried this task before." in said
+    assert "trials of this task failed" not in said
 
 
 def test_upstream_accepts_a_program_without_tests(problems):

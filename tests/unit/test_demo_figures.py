@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.docs.demo_figures import CURVES, differences
+from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.figures import write_figures
+from tests.docs.demo_figures import CURVES, DRAWN, MATCHES, ROOT, differences, points
 from tests.support.run_folders import folder, row
 
 
@@ -14,7 +16,7 @@ def runs(tmp_path):
 
 
 def test_each_figure_that_differs_from_the_runs_is_named(runs, tmp_path):
-    (tmp_path / "docs").mkdir()
+    write_figures(compare(runs).groups, tmp_path / DRAWN)
     for page in CURVES:
         (tmp_path / page).write_text("nothing")
     lacking = differences(runs, tmp_path)
@@ -26,3 +28,35 @@ def test_each_figure_that_differs_from_the_runs_is_named(runs, tmp_path):
     (tmp_path / "README.md").write_text((tmp_path / "README.md").read_text().replace("100%", "99%"))
     [line] = differences(runs, tmp_path)
     assert line.startswith("README.md lacks: | `reflexion`")
+
+
+def test_a_changed_figure_of_the_comparison_or_of_a_drawing_is_named(runs, tmp_path):
+    write_figures(compare(runs).groups, tmp_path / DRAWN)
+    for page in CURVES:
+        (tmp_path / page).write_text("nothing")
+    for page in CURVES:
+        rows = [line.partition(" lacks: ")[2] for line in differences(runs, tmp_path) if line.startswith(page)]
+        (tmp_path / page).write_text("\n".join(rows))
+    assert differences(runs, tmp_path) == []
+    [page] = MATCHES
+    file = tmp_path / page
+    right = file.read_text()
+    [tokens] = [row for row in right.splitlines() if " tokens |" in row]
+    file.write_text(right.replace(tokens, tokens.replace(" tokens", "0 tokens")))
+    assert differences(runs, tmp_path) == [f"{page} lacks: {tokens}"]
+    file.write_text(right)
+    drawing = tmp_path / DRAWN / "success_by_trial.svg"
+    drawn = drawing.read_text()
+    drawing.write_text(drawn.replace(": 50.0%</title>", ": 51.0%</title>", 1))
+    assert drawing.read_text() != drawn
+    [line] = differences(runs, tmp_path)
+    assert line.startswith("docs/figures/success_by_trial.svg has other points")
+    drawing.unlink()
+    assert differences(runs, tmp_path) == [line]
+
+
+def test_the_figures_of_the_pages_are_drawn_as_those_of_the_report():
+    files = sorted((ROOT / DRAWN).glob("*.svg"))
+    assert [file.stem for file in files] == ["failures_by_trial", "success_by_tokens", "success_by_trial"]
+    for file in files:
+        assert len(points(file.read_text(encoding="utf-8"))) > 20, f"{file.name} has no numbers at its points"

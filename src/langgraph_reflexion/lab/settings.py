@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     from langgraph_reflexion.prompts import Prompts
 
 
+# The validators are built when they are first used: a help text, a report or a list needs none.
+_CONFIG = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+
 class BudgetSettings(BaseModel):
     """The limits of a trial, a task or a run; see `langgraph_reflexion.Budget`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = _CONFIG
 
     actions: int | None = Field(default=None, gt=0)
     llm_calls: int | None = Field(default=None, gt=0)
@@ -51,7 +55,7 @@ class BudgetSettings(BaseModel):
 class ReflexionSettings(BaseModel):
     """How the agent is built. A new option of the agent is a field here and its use in `build`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = _CONFIG
 
     model: str = option(
         DEMO,

@@ -122,6 +122,7 @@ _LABEL = re.compile(r"\A\W*(?:(?:- )?(?:trial|reflection|lesson|note)[ \d]*:[\s*
 PROMPT_MARKS = (
     "the trial that has just ",
     "your earlier trials of this task failed",
+    "you have tried this task before. this is what you wrote down ",
     "this is how your last trial ",
     "what the check said about your last trial ",
     "the world has been put back ",

@@ -14,7 +14,7 @@ Pause = GraphBubbleUp
 
 
 class Router(Runnable[Any, str]):
-    """A routing function that runs where it is called. LangGraph runs plain functions in threads: +40 % CPU."""
+    """A routing function that runs where it is called. LangGraph runs plain functions in threads: +40% CPU."""
 
     def __init__(self, function: Callable[[Any], str]) -> None:
         self.function, self.name = function, function.__name__

@@ -148,7 +148,8 @@ def models_are_shown_the_task(case: Case) -> None:
     for in_text in (True, False):
         rendered(prompts, "act", {**acts, "in_text": in_text})
     rendered(prompts, "act_in_two", {**acts, "in_text": True})
-    rendered(prompts, "reflect", {"examples": [ReflectionExample("A room.", (step,), "I was too fast.")]})
+    reflection = ReflectionExample("A room.", (step,), "I was too fast.")
+    rendered(prompts, "reflect", {"examples": [reflection], "unjudged": False})
     rendered(prompts, "judge", {})
 
 

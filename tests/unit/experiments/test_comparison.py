@@ -84,6 +84,30 @@ def test_a_lead_in_total_may_be_a_loss_on_most_tasks(tmp_path):
     assert "but on fewer tasks" in pair.conclusion
 
 
+def test_the_settings_of_a_run_break_between_two_of_them(tmp_path):
+    rows = [row("a", 1, True)]
+    model = "openai:a-model-with-a-rather-long-name"
+    run = folder(tmp_path / "run", rows, ["a"], model=model, evaluator="llm", memory="full", memory_size=None)
+    for width in (40, 60, 80):
+        above, _, _ = printed(compare(run), width).partition("Tasks solved")
+        lines = [line.strip() for line in above.splitlines()[1:]]
+        assert len(lines) > 1
+        assert not [line for line in lines if line.startswith("·") or line.endswith("·")]
+        joined = " · ".join(lines)
+        assert f"1 task · {model} · actor react · profile paper · verdicts by llm, no oracle" in joined
+
+
+def test_an_agents_tasks_are_named_by_their_file(tmp_path):
+    options = {"tasks": "data/tasks.jsonl", "task_field": "question", "digest": "a42ac5341187"}
+    settings = {"environment": "agent.py:agent", "split": "tasks", "options": options, "actor": "agent"}
+    own = folder(tmp_path / "own", [row("a", 1, True)], ["a"], **settings)
+    said = "agent.py:agent on data/tasks.jsonl (digest a42ac5341187), 1 task\n"
+    assert said in printed(compare(own), 80)
+    settings |= {"split": "train", "options": options | {"tasks": "hub/dataset"}}
+    hub = folder(tmp_path / "hub", [row("a", 1, True)], ["a"], **settings)
+    assert "agent.py:agent on hub/dataset train (digest a42ac5341187), 1 task" in printed(compare(hub), 80)
+
+
 def test_unknown_truths_and_unfinished_tasks_are_counted_as_unsolved_and_named(tmp_path):
     rows = [row("a", 1, None, True), row("b", 1, True), row("c", 1, None, **FAULT)]
     comparison = compare(folder(tmp_path / "run", rows, list("abcd"), max_trials=1, evaluator="llm"))

@@ -73,6 +73,24 @@ def test_trials_are_printed_one_after_the_other_without_shared_steps(tmp_path):
     assert "No prompts are recorded" in " ".join(text.split())
 
 
+def test_an_answer_of_an_agent_counts_no_actions_and_is_not_called_wrong_where_the_truth_is_not_known(tmp_path):
+    rows = [row("a", 1, None, False, stop_reason="terminated", actions=0)]
+    rows += [row("a", 2, None, False, stop_reason="terminated", actions=2)]
+    trials = trials_of_run(folder(tmp_path / "run", rows, ["a"], actor="agent", evaluator="agent.py:check"), "a")
+    first, second = (view.outcome for view in trials.views)
+    assert first == "verdict: not accepted, truth: not known"
+    assert second == "verdict: not accepted, truth: not known, 2 actions"
+
+
+def test_the_settings_above_trials_break_between_two_of_them(tmp_path):
+    trials = trials_of_run(folder(tmp_path / "run", [row("a", 1, True)], ["a"]), "a")
+    above, _, _ = printed(trials, 50).partition("No prompts")
+    settings = [line.strip() for line in above.splitlines()[1:]]
+    assert len(settings) > 2
+    assert not [line for line in settings if line.startswith("·") or line.endswith("·")]
+    assert " · ".join(settings).endswith("actor react · profile paper · oracle · seed 0 · version not recorded")
+
+
 def test_two_runs_are_shown_side_by_side_with_the_first_difference_marked(tmp_path):
     def trials(name, *done):
         recorded = [steps("a", 1, *done), steps("a", 2, TAKE)]

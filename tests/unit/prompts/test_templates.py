@@ -46,7 +46,7 @@ VALUES = {
     "opening": {"instruction": "Reach the tower.", "observation": "A wood."},
     "quotes": {},
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
-    "reflect": {"examples": load_prompts("alfworld").reflections},
+    "reflect": {"examples": load_prompts("alfworld").reflections, "unjudged": False},
     "scratchpad": {"steps": steps(), "numbered": True},
     "succeeded_trial": {**TRIAL, "reflections": NOTES},
     "success": {},
@@ -79,7 +79,8 @@ AGENT = {
         "memory_map": "",
         "reflections": NOTES,
         "again": "it says nothing",
-    }
+    },
+    "reflect": {"examples": load_prompts("agent").reflections},
 }
 """The values that differ around an agent."""
 MACROS = {"memory", "steps"}

@@ -12,7 +12,7 @@ from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 
 def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders, or an experiment's folder.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Run folders, or an experiment's folder.")],
     figures: Annotated[
         Path | None,
         typer.Option(

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from langgraph_reflexion.lab.experiments.figures import draw
@@ -15,6 +16,7 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup, caption, group_
 from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import confusion_rates, final_answer
 from langgraph_reflexion.lab.experiments.pairing import Match, Pair, pair
+from langgraph_reflexion.lab.experiments.provenance import BETWEEN, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_runs
 from langgraph_reflexion.lab.experiments.report import COSTS, RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
@@ -252,9 +254,11 @@ class Comparison:
         for each in self.groups:
             folders = printable("  ".join(str(run.folder) for run in each.runs))
             console.print(Text(each.label, "bold").append(f"  {folders}", "dim"), soft_wrap=True)
-            console.print(Text(f"  {' · '.join(self._heading(each))}"))
+            for line in in_lines(self._heading(each), console.width - 2):
+                console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
         if self.brief:
-            console.print(Text(printable(self.caption), "dim"))
+            for line in in_lines(printable(self.caption).split(BETWEEN), console.width):
+                console.print(Text(line, "dim"))
         for table in self.bare_tables():
             table.print(console)
         for sentence in self.sentences():

@@ -7,7 +7,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, final_answer
-from langgraph_reflexion.lab.experiments.provenance import code_of, facts
+from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, facts
 from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
@@ -143,7 +143,7 @@ def caption(groups: Sequence[RunGroup]) -> str:
     for group, known in zip(groups, facts_of, strict=True):
         own[", ".join(known[name] for name in names if name in known and name not in shared)].append(group.name)
     parts = [f"{', '.join(who)}: {what}" for what, who in own.items() if what]
-    return " · ".join([*(facts_of[0][name] for name in shared), *parts])
+    return BETWEEN.join([*(facts_of[0][name] for name in shared), *parts])
 
 
 def _key(run: Run) -> tuple[dict[str, Any], str]:

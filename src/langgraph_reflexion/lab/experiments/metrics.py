@@ -6,6 +6,9 @@ from itertools import accumulate
 
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 
+WRONG_ANSWER = "wrong answer"
+"""Why a trial failed that ended by itself."""
+
 
 def solved_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:
     """Return the number of tasks solved after each trial, by the answers returned after it (`answers_by_trial`).
@@ -76,7 +79,7 @@ def failure(row: TrialRow) -> str | None:
         return "fault"
     if truth or row["stop_reason"] == "budget":
         return None
-    return "wrong answer" if row["stop_reason"] == "terminated" else row["stop_reason"]
+    return WRONG_ANSWER if row["stop_reason"] == "terminated" else row["stop_reason"]
 
 
 def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:

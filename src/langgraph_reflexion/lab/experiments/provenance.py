@@ -11,12 +11,16 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from rich.cells import cell_len
+
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.support.text import printable
 
+BETWEEN = " · "
+"""What stands between the settings of a run in words."""
 NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say nothing about one."
 """The note beside every number of the demo model."""
 
@@ -97,9 +101,8 @@ def is_oracle(settings: Mapping[str, Any]) -> bool:
 
 def facts(settings: dict[str, Any]) -> dict[str, str]:
     """Describe the settings of `run.json` that its numbers depend on, by name, except the seed."""
-    options = "".join(f" {key}={value}" for key, value in settings.get("options", {}).items())
     described = {
-        "tasks": f"{settings['environment']} {settings['split']}{options}",
+        "tasks": _tasks(settings),
         "model": model_name(settings["model"]),
         "reflections": f"reflections by {model_name(settings['reflection_model'])}"
         if settings.get("reflection_model")
@@ -115,6 +118,18 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
     return {name: printable(text) for name, text in described.items() if text}
 
 
+def _tasks(settings: dict[str, Any]) -> str:
+    name, split, options = settings["environment"], settings["split"], settings.get("options", {})
+    if "digest" not in options:
+        given = "".join(f" {key}={value}" for key, value in options.items())
+        return f"{name} {split}{given}"
+    # An agent of your own. The digest tells its tasks from others in a file of the same name, or in other columns.
+    file = str(options.get("tasks"))
+    # A file's only split has its name.
+    part = "" if split == Path(file).stem else f" {split}"
+    return f"{name} on {file}{part} (digest {options['digest']})"
+
+
 def _lessons(settings: dict[str, Any]) -> str:
     if not settings.get("lessons"):
         return ""
@@ -126,7 +141,22 @@ def _lessons(settings: dict[str, Any]) -> str:
 def described(settings: dict[str, Any]) -> str:
     """Describe a run in one line, with strategy and seed."""
     seed = [] if "imported" in settings else [f"seed {settings['seed']}"]
-    return printable(" · ".join([str(settings["strategy"]), *facts(settings).values(), *seed]))
+    return printable(BETWEEN.join([str(settings["strategy"]), *facts(settings).values(), *seed]))
+
+
+def in_lines(parts: Sequence[str], width: int) -> list[str]:
+    """Join settings in words to lines of at most `width` characters, which break between two settings.
+
+    A setting that is longer than a line has one of its own.
+    """
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]}{BETWEEN}{part}" if lines else ""
+        if lines and cell_len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
 
 
 def code_of(info: dict[str, Any]) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from langgraph_reflexion.lab.experiments.metrics import failure, tokens
+from langgraph_reflexion.lab.experiments.metrics import WRONG_ANSWER, failure, tokens
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.support.choices import Strategy
-from langgraph_reflexion.support.text import printable
+from langgraph_reflexion.support.text import count, printable
 
 if TYPE_CHECKING:
     from langgraph_reflexion.state import Step
@@ -65,8 +65,12 @@ class TrialView:
         if row.get("unverified"):
             verdict += " (unverified)"
         truth = {True: "solved", False: "not solved", None: "not known"}[row["success"]]
-        actions = f"{row['actions']} action{'s' * (row['actions'] != 1)}"
-        parts = [f"verdict: {verdict}", f"truth: {truth}", printable(failure(row) or ""), actions]
+        reason = failure(row) or ""
+        if row["success"] is None and reason == WRONG_ANSWER:
+            reason = ""  # it is only known that it was not accepted
+        # An agent without tools takes none, and neither does a trial that a fault ends at once.
+        actions = count(row["actions"], "action") if row["actions"] else ""
+        parts = [f"verdict: {verdict}", f"truth: {truth}", printable(reason), actions]
         return ", ".join(part for part in parts if part)
 
     def as_json(self) -> dict[str, Any]:

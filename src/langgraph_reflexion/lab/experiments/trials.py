@@ -13,7 +13,7 @@ from rich.text import Text
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.prompts import Place, SentPrompt, prompt_for
-from langgraph_reflexion.lab.experiments.provenance import code_of, described
+from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, described, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow, trajectory_of
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, first_difference, trial_views
@@ -69,8 +69,9 @@ class Trials:
         """Print the trials; to the terminal by default."""
         console = console or Console(highlight=False)
         console.print(Text(printable(self.title), "bold"))
-        if self.caption:
-            console.print(Text(self.caption, "dim"))
+        for facts in self.caption.splitlines():
+            for words in in_lines(facts.split(BETWEEN), console.width):
+                console.print(Text(words, "dim"))
         for view in self.views:
             for line in _lines(view):
                 console.print(line)
@@ -192,7 +193,7 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
     if not views:
         why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"
         raise ConfigurationError(f"{run.folder}: {why}")
-    caption = f"{described(run.settings)} · {code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
+    caption = f"{described(run.settings)}{BETWEEN}{code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
     if not run.has_prompts:
         caption += f"\n{NO_PROMPTS}"
     return Trials(task, tuple(views), caption, run)

@@ -37,7 +37,7 @@ MAX_RETRIES = 3
 CLOSING_SECONDS = 5.0
 """Seconds that the workers may take to close their environments and connections."""
 OBJECT_STORE_BYTES = 100_000_000
-"""Bytes of Ray's object store on this machine: trials are small, and Ray would reserve 30 % of the memory."""
+"""Bytes of Ray's object store on this machine: trials are small, and Ray would reserve 30% of the memory."""
 
 
 class Worker:

@@ -125,7 +125,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         )
 
         def find(state: Mapping[str, Any]) -> Task | None:
-            return task_in(state, form, made, oracle=rules.evaluator == "environment")
+            return task_in(state, form, made, oracle=rules.evaluator in ("environment", "meaning"))
 
         whole = with_form(graph, find, settings_type, form)
         return BuiltGraph(whole.compile(name=made.name), made, graph.pool)

@@ -18,6 +18,8 @@ from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
 from langgraph_reflexion.errors import ConfigurationError, validated
+from langgraph_reflexion.evaluators.judges import AnsweredEnvironment
+from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.lab.settings import ReflexionSettings
@@ -91,8 +93,12 @@ NAMED_MODEL = (
     "openai:qwen2.5-coder:1.5b, and http://localhost:11434/v1 as base_url."
 )
 """The model's description where the demo model cannot play."""
-DESCRIPTIONS = {"evaluator": "Scores each trial; `environment` knows the truth."}
-"""Settings that are described otherwise than on the command line, where they have more values."""
+EVALUATORS = {
+    "environment": "`environment` knows the truth.",
+    "meaning": "`meaning` compares the answer with the right one by meaning.",
+    "self-tests+given": "`self-tests+given` adds the tests that come with a problem.",
+}
+"""What a form says of some evaluators, beyond their names."""
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
 
@@ -155,9 +161,11 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     folder = load_prompts(environment.name).folder
     own = folder / rules.actor if folder and rules.actor in environment.actors else environment.name
     prompts, actions = load_prompts(own), words(list(environment.episode.actions()))
+    evaluators = _evaluators(environment, rules.evaluator)
+    described = {"evaluator": " ".join(["Scores each trial.", *filter(None, map(EVALUATORS.get, evaluators))])}
     kinds = {
         "actor": words([*ACTORS, *environment.actors]),
-        "evaluator": words([rules.evaluator, "llm", "self-consistency", "none"]),
+        "evaluator": words(evaluators),
     }
     defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
     for field, declared in ReflexionSettings.model_fields.items():
@@ -176,7 +184,7 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
         for limit in limits:
             given = Annotated[given, limit]
         # The hint at the default of the command line is not for a form, which shows its own.
-        description = DESCRIPTIONS.get(field) or (declared.description or "").partition("  [default:")[0]
+        description = described.get(field) or (declared.description or "").partition("  [default:")[0]
         fields[field] = (given, setting(default, node, description))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
@@ -187,6 +195,16 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     return create_model(
         f"{environment.__name__}Settings", __base__=SettingsForm, __doc__="The settings of the graph.", **fields
     )
+
+
+def _evaluators(environment: type[Environment], default: str) -> list[str]:
+    """Return the evaluators for an environment's trials, its default first."""
+    names = [default]
+    if issubclass(environment, AnsweredEnvironment):
+        names.append("meaning")
+    if issubclass(environment, ProgramEnvironment):
+        names.append("self-tests+given")
+    return [*names, "llm", "self-consistency", "none"]
 
 
 def listed(variable: str) -> list[str]:
@@ -265,7 +283,7 @@ class TaskForm(BaseModel):
     task_id: str = Field(default="", description="The task's id or instruction, instead of a number.")
 
     def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """Return the task, which is read or generated; `oracle`: whether the environment scores the trials.
+        """Return the task, which is read or generated; `oracle`: whether scoring the trials needs the right answer.
 
         Raises:
             ConfigurationError: there is no such task.

@@ -177,7 +177,7 @@ def _search(
     unseen = [place for place in world.places if place not in world.contents]
     for place in unseen:
         if wanted in recalled.get(place, ()):
-            thought = f"A note says that there was a {wanted} at {place}. I go there to take it."
+            thought = f"A note says that there was {_some(wanted)} at {place}. I go there to take it."
             return thought, "go_to", {"receptacle": place}
     fresh = [place for place in unseen if place not in notes.searched] or unseen
     fresh = [place for place in fresh if place not in recalled] or fresh
@@ -185,7 +185,13 @@ def _search(
         return f"I have looked everywhere and seen no {wanted}.", "look", {}
     fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))
     place = rng.choice(fresh) if rng and rng.random() < STRAYS else fresh[0]
-    return f"I have not seen a {wanted} yet. I look at {place}.", "go_to", {"receptacle": place}
+    return f"I have not seen {_some(wanted)} yet. I look at {place}.", "go_to", {"receptacle": place}
+
+
+def _some(noun: str) -> str:
+    """Return a noun with its article: "an egg", "a mug"."""
+    article = "an" if noun.startswith(("a", "e", "i", "o", "u")) else "a"
+    return f"{article} {noun}"
 
 
 def read_notes(reflections: tuple[str, ...], goal: Goal) -> Notes:

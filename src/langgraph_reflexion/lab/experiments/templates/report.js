@@ -218,7 +218,8 @@ function article(run, trials, trial, other, than) {
   const header = make("header");
   const title = make("h3");
   title.append(link("", name, address()));
-  const facts = [trial.reason, `${trial.actions} action${trial.actions === 1 ? "" : "s"}`, `${trial.tokens.toLocaleString("en")} tokens`];
+  const actions = trial.actions ? `${trial.actions} action${trial.actions === 1 ? "" : "s"}` : "";
+  const facts = [trial.reason, actions, `${trial.tokens.toLocaleString("en")} tokens`];
   header.append(title, make("div", kind(trial), verdict(trial)), make("div", "facts", facts.filter(Boolean).join(" · ")));
   made.append(header);
 
