@@ -3,7 +3,7 @@ import pytest
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.protection import Protection, scripts_run
-from langgraph_reflexion.envs.workspace.tasks import read_tasks
+from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.settings import RunSettings
@@ -98,3 +98,16 @@ def test_a_sandbox_that_is_too_weak_is_refused_before_a_run_begins(tmp_path):
     with pytest.raises(EnvironmentUnavailable, match=r"sandbox='landlock' is too weak .* --allow-degraded"):
         run(settings, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, "~no-such-user/repo", "two\nlines"], ids=["long", "user", "lines"])
+@pytest.mark.parametrize("key", ["path", "show"])
+def test_a_folder_that_cannot_be_is_one_clear_line(tmp_path, key, name):
+    given = {"path": "repo", "instruction": "Mend it.", "verify": ["make check"]}
+    given[key] = name if key == "path" else [name]
+    (tmp_path / "repo").mkdir()
+    with pytest.raises(ConfigurationError, match=f"{key}: there is no ") as caught:
+        make_tasks([given], tmp_path, "here")
+    words = str(caught.value)
+    assert "\n" not in words
+    assert len(words) < 500
