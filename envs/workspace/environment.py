@@ -54,6 +54,7 @@ class Workspace(Environment):
 
     Raises:
         ConfigurationError: the tasks are invalid or missing.
+        EnvironmentUnavailable: `sandbox` is Landlock without `allow_degraded`.
     """
 
     name = "workspace"
@@ -72,6 +73,12 @@ class Workspace(Environment):
         allow_degraded: bool = False,
         seed: int = 0,
     ) -> None:
+        if sandbox == "landlock" and not allow_degraded:
+            # Otherwise every task of a run would end by it.
+            raise EnvironmentUnavailable(
+                "sandbox='landlock' is too weak for commands that work in a folder of the host: leave it out, so "
+                "that bubblewrap is used, or accept it: allow_degraded=True, --allow-degraded"
+            )
         self._seed = seed
         self._tasks: list[Task] = []
         if task is not None:

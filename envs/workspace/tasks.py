@@ -27,6 +27,9 @@ def _path(given: Any) -> Any:
     return os.fspath(given) if isinstance(given, os.PathLike) else given
 
 
+LONGEST_NAME = 200
+"""Characters of a path in an error message."""
+
 _Text = Annotated[str, AfterValidator(_text)]
 _Texts = Annotated[list[_Text], BeforeValidator(_list)]
 
@@ -113,12 +116,19 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
         table = _Table.model_validate(given)
     except ValidationError as error:
         raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
-    path = Path(os.path.normpath(base / Path(table.path).expanduser())).resolve()
-    show = [os.path.normpath(base / Path(shown).expanduser()) for shown in table.show]
-    if not path.is_dir():
-        raise ConfigurationError(f"{where}: path: there is no folder {path}")
+    # These functions of `os.path` raise nothing at a name that is too long, or at a user who does not exist.
+    path = Path(os.path.realpath(os.path.normpath(base / os.path.expanduser(table.path))))
+    show = [os.path.normpath(base / os.path.expanduser(shown)) for shown in table.show]
+    if not os.path.isdir(path):
+        raise ConfigurationError(f"{where}: path: there is no folder {_named(path)}")
     if missing := [shown for shown in show if not os.path.exists(shown)]:
-        raise ConfigurationError(f"{where}: show: there is no {missing[0]}")
+        raise ConfigurationError(f"{where}: show: there is no {_named(missing[0])}")
     name = table.id or re.sub(r"[^A-Za-z0-9_.-]+", "-", path.name).strip("-.")[:100] or "task"
     data = _data_of(table) | {"path": str(path), "show": show}
     return Task(id=name, instruction=table.instruction, data=data)
+
+
+def _named(path: Path | str) -> str:
+    """Return a path in one line, cut to a length that a reader can take in."""
+    text = " ".join(str(path).split())
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"

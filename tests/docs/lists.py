@@ -18,7 +18,8 @@ ELSEWHERE = {
     "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
     "git clone https://github.com/noahshinn/reflexion": "needs the network; a made-up clone replaces it",
     'for n in $(seq 20); do pytest -q -m "" tests/long/sandbox/test_cleanup.py || break; done': "is twenty runs",
-    "cd tests/support/sandbox && python -c 'import probes; print(probes.table())'": "long/sandbox/test_table.py",
+    "cd tests/support/sandbox && python -c 'import probes; print(probes.table(), probes.through_table())'"
+    "": "tests/unit/sandbox/test_documentation.py",
     "langgraph-reflexion run alfworld --ray-address first.example:6379 --workers 8 --database postgresql://me@db.example/runs"
     "": "needs a server and a cluster, which tests/long/experiments/test_kills.py starts",
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",

@@ -78,7 +78,8 @@ def test_measures_that_are_no_numbers_are_a_clear_error(received):
     rows = [json.loads(line) for line in (received / "trials.jsonl").read_text().splitlines()]
     rows[0]["measures"] = {"f1": "high"}
     (received / "trials.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    with pytest.raises(ConfigurationError, match="measures of trial 1"):
+    wrong = "trials.jsonl, line 1: measures.f1 must be a valid number or a valid boolean, not 'high'"
+    with pytest.raises(ConfigurationError, match=wrong):
         compare([received])
 
 

@@ -82,7 +82,7 @@ def drive_all(
     settings = RunSettings(environment="guessing", **given).resolved(environment)
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
     options = {"evaluator": evaluator, "heuristic": heuristic, "options": ModelOptions(retries=Retries(attempts=1))}
-    options |= {name: getattr(settings, name) for name in ("strategy", "max_trials", "feedback")}
+    options |= {name: getattr(settings, name) for name in ("actor", "strategy", "max_trials", "feedback")}
     graph = create_reflexion(model, environment, budgets=budgets, **options)
     setup = Setup(graph, environment.tasks(), budgets, environment)
     with locked(folder):

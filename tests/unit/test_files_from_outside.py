@@ -11,10 +11,13 @@ import pytest
 from langgraph_reflexion.agents.task_file import open_tasks
 from langgraph_reflexion.envs.workspace.tasks import read_tasks
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
 from langgraph_reflexion.lab.experiments.record import read_info, read_run
 from langgraph_reflexion.lab.experiments.rows import LONGEST_NOTE, brief
+from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.support.files import MAX_UNPACKED
+from tests.support.run_folders import row
 
 EXPERIMENT = '[matrix]\nenvironments = ["alfworld"]\n'
 CODE = """
@@ -119,13 +122,13 @@ def write_run(folder, rows="", **more):
 @pytest.mark.parametrize("name", ["goals", "errors"])
 def test_a_table_of_run_json(tmp_path, name, wrong):
     folder = write_run(tmp_path, **{name: wrong})
-    assert f"{name} in run.json is not a text for each task" in said(read_info, folder)
-    assert name in said(read_run, folder)
+    assert f"run.json: {name}" in said(read_info, folder)
+    assert f"run.json: {name}" in said(read_run, folder)
 
 
 def test_a_nested_row(tmp_path):
-    row = '{"task_id": "a", "trial": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n"
-    assert "trials.jsonl is nested too deeply" in said(read_run, write_run(tmp_path, row))
+    deep = '{"task_id": "a", "trial": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n"
+    assert "trials.jsonl, line 1, is nested too deeply" in said(read_run, write_run(tmp_path, deep))
 
 
 def test_a_nested_run_json(tmp_path):
@@ -134,6 +137,36 @@ def test_a_nested_run_json(tmp_path):
     assert "run.json is nested too deeply" in said(read_run, folder)
 
 
+def test_the_row_and_the_field_of_a_wrong_value_are_named(tmp_path):
+    wrong = row("a", 1, False, usage={}, measures={}, seconds="long")
+    folder = write_run(tmp_path, json.dumps(wrong) + "\n")
+    assert "trials.jsonl, line 1: seconds must be a valid number, not 'long': mend the line" in said(read_run, folder)
+
+
+def test_a_row_without_a_field(tmp_path):
+    short = row("a", 1, False)
+    del short["notes"]
+    folder = write_run(tmp_path, json.dumps(short) + "\n")
+    assert "trials.jsonl, line 1: notes is missing: mend the line" in said(read_run, folder)
+
+
+def test_of_several_runs_the_broken_one_is_named(tmp_path):
+    folders = [tmp_path / name for name in ("whole", "broken")]
+    for folder in folders:
+        folder.mkdir()
+        write_run(folder, json.dumps(row("a", 1, True)) + "\n")
+    (folders[1] / "trials.jsonl").write_text(json.dumps(row("a", 1, True, notes=[3])) + "\n")
+    assert "notes.0 must be a string, not 3" in said(lambda _: compare(folders), folders[1])
+
+
+def test_trials_without_end(tmp_path):
+    # Reports have a place for each trial.
+    folder = write_run(tmp_path, json.dumps(row("a", 10**9, True)) + "\n")
+    assert "trial must be less than or equal to 10000" in said(read_run, folder)
+    with pytest.raises(ConfigurationError, match="max_trials must be less than or equal to 10000"):
+        RunSettings.read({"environment": "alfworld", "max_trials": 10**9})
+
+
 def test_a_note_of_megabytes_is_shortened():
-    row = {"task_id": "a", "trial": 1, "notes": ["n" * 5_000_000, "short"], "steps": []}
-    assert [len(note) for note in brief(row)["notes"]] == [LONGEST_NOTE, 5]
+    noted = {"task_id": "a", "trial": 1, "notes": ["n" * 5_000_000, "short"], "steps": []}
+    assert [len(note) for note in brief(noted)["notes"]] == [LONGEST_NOTE, 5]

@@ -9,6 +9,9 @@ Resume = Literal["fixed", "raise", "free"]
 """How an option may change when a run is resumed: not at all, upwards, or freely because the record does not depend
 on it."""
 
+MOST_TRIALS = 10_000
+"""Trials that a task of a run may have: reports have a place for each."""
+
 
 def option(
     default: Any, help: str, *, node: str = "", resume: Resume = "fixed", metavar: str = "", **limits: Any

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serializer
 
 from langgraph_reflexion.errors import ConfigurationError, validated
-from langgraph_reflexion.lab.declared import Resume, extra, option, rule
+from langgraph_reflexion.lab.declared import MOST_TRIALS, Resume, extra, option, rule
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.support.choices import ATTEMPTS, ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.support.secrets import public_database, public_url
@@ -101,7 +101,7 @@ class ReflexionSettings(BaseModel):
         metavar="NAME",
     )
     feedback: Feedback | None = rule("How much of a failed evaluation the model sees.", node="reflect")
-    max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1)
+    max_trials: int | None = rule("Trials per task.", node="evaluate", resume="raise", ge=1, le=MOST_TRIALS)
     max_actions: int | None = rule("Stop a trial after more than N actions.", node="heuristic_check", ge=1)
     max_cycles: int | None = rule(
         "Stop a trial after more than N identical cycles in a row.", node="heuristic_check", ge=1

@@ -46,7 +46,7 @@ def read_toml(path: Path) -> Row:
     expect_ordinary(path)
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
-        deep = _deeper(read, DEEPEST_TABLE)
+        deep = is_deeper(read, DEEPEST_TABLE)
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
     except RecursionError:
@@ -59,7 +59,7 @@ def read_toml(path: Path) -> Row:
     return read
 
 
-def _deeper(value: Any, levels: int) -> bool:
+def is_deeper(value: Any, levels: int) -> bool:
     """Return whether lists and tables in a value are nested deeper than this."""
     found: list[Any] = [value]
     for _ in range(levels + 1):

@@ -1,5 +1,6 @@
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -26,8 +27,16 @@ def test_cheat_fails_and_its_twin_passes(grader, problem, name):
 @pytest.mark.parametrize("name", cheats.RUST)
 def test_rust_cheat_fails_and_its_twin_passes(grader, name):
     cheat, twin = cheats.RUST[name]
+    begin = time.process_time()
     assert grader.failure(RUST, cheat)
+    # What it wrote takes the grader, which is the agent's own process, no time to read.
+    assert time.process_time() - begin < 5
     assert not grader.failure(RUST, twin)
+
+
+def test_documentation_counts_the_cheats():
+    docs = (Path(__file__).parents[3] / "docs" / "grading.md").read_text(encoding="utf-8")
+    assert f"contains {len(PYTHON) + len(cheats.RUST)} cheats" in docs.replace("\n", " ")
 
 
 def test_cheats_fail_behind_landlock():

@@ -282,7 +282,7 @@ def test_a_row_that_is_no_record_of_calls_is_refused(played, tmp_path, calls):
     shutil.copytree(played, folder)
     row = {"task_id": read_run(played).trials[0]["task_id"], "trial": 1, "calls": calls}
     (folder / SENT).write_text(json.dumps(row) + "\n")
-    with pytest.raises(ConfigurationError, match=r"prompts\.jsonl: trial 1 of .* is no record of model calls"):
+    with pytest.raises(ConfigurationError, match=r"prompts\.jsonl, trial 1 of .*: mend the line"):
         list(read_prompts(folder))
 
 

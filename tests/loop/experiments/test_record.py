@@ -13,27 +13,26 @@ from langgraph_reflexion.lab.experiments.record import RunRecord, read_run
 from langgraph_reflexion.lab.experiments.rows import Finished, atomic_write
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.sent import with_calls
-from tests.loop.experiments.test_sweep import TRIAL_KEYS
 from tests.support.guessing import rows
-from tests.support.run_folders import SETTINGS
+from tests.support.run_folders import SETTINGS, row
 
 INFO = {"settings": SETTINGS, "tasks": ["b", "a"]}
 
 
 def trial(task, number, **changes):
-    return dict.fromkeys(TRIAL_KEYS, 0) | {"task_id": task, "trial": number} | changes
+    return row(task, number, False, **changes)
 
 
 def record(folder, *trials, secrets=()):
     """Open the record, add these trials, and close it."""
     opened = RunRecord(folder, INFO, secrets)
-    for row in trials:
-        opened.append(Finished(row))
+    for each in trials:
+        opened.append(Finished(each))
     opened.close(1.0)
 
 
 def numbers(folder):
-    return [(row["task_id"], row["trial"]) for row in rows(folder)]
+    return [(each["task_id"], each["trial"]) for each in rows(folder)]
 
 
 def test_rows_are_ordered_by_task_and_trial_and_hold_no_secret(tmp_path):
@@ -98,6 +97,26 @@ def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path):
     (tmp_path / "trials.jsonl").write_text(json.dumps(trial("other", 1)) + "\n")
     with pytest.raises(ConfigurationError, match=r"holds trials of other, .* no task of run\.json"):
         RunRecord(tmp_path, INFO)
+
+
+def test_a_row_of_a_wrong_type_is_left_to_whoever_wrote_it(tmp_path):
+    record(tmp_path, trial("a", 1), trial("b", 1))
+    path = tmp_path / "trials.jsonl"
+    path.write_text(path.read_text().replace('"actions": 1', '"actions": "one"'))
+    info = {**json.loads((tmp_path / "run.json").read_text()), "errors": {"a": "a bug"}}
+    (tmp_path / "run.json").write_text(json.dumps(info))
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    with pytest.raises(ConfigurationError, match=r"trials\.jsonl, line 1: actions .*: mend the line, or remove it"):
+        RunRecord(tmp_path, INFO)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+
+
+def test_prompts_of_a_task_that_the_run_does_not_have_are_kept(tmp_path):
+    record(tmp_path, trial("a", 1))
+    line = json.dumps({"task_id": "other", "trial": 1, "calls": []}) + "\n"
+    (tmp_path / "prompts.jsonl").write_text(line)
+    record(tmp_path)
+    assert (tmp_path / "prompts.jsonl").read_text() == line
 
 
 def test_a_folder_that_cannot_hold_the_run_is_refused(tmp_path):

@@ -222,7 +222,7 @@ def test_limits_can_be_raised_and_all_else_stays(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [(None, "there is no run.json"), ("{", "not JSON"), ("{}", "lacks settings"), ("[]", "lacks settings")],
+    [(None, "there is no run.json"), ("{", "not JSON"), ("{}", "settings is missing"), ("[]", "valid dictionary")],
 )
 def test_a_folder_without_a_readable_run_is_refused(tmp_path, text, says):
     if text:

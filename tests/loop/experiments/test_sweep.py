@@ -5,6 +5,7 @@ import json
 import time
 
 import pytest
+from langchain_core.messages import AIMessage
 from rich.console import Console
 
 from langgraph_reflexion.envs.base import Review
@@ -36,6 +37,23 @@ def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path):
     failed, solved = ([row[name] for name in names] for row in written[1:3])
     assert failed == [False, False, 0.0, "terminated", 2, 20, "1 was wrong. Next time I will say 2."]
     assert solved == [True, True, 1.0, "terminated", 1, 10, None]
+
+
+def test_equal_runs_by_tool_calls_have_equal_records(tmp_path):
+    def call_tool(messages):
+        said = count_up(messages)
+        if "Action:" not in said.text:
+            return said
+        # LangChain gives the message a random id. The call has none, as from some servers.
+        made = {"name": "say", "args": {"number": int(said.text[-1])}, "id": None}
+        return AIMessage("", tool_calls=[made], usage_metadata=said.usage_metadata)
+
+    for name in ("one", "two"):
+        drive_all(tmp_path / name, call_tool, actor="tools")
+    assert any(step["action"]["name"] == "say" for row in rows(tmp_path / "one") for step in row["steps"])
+    assert timeless(tmp_path / "one") == timeless(tmp_path / "two")
+    sent = [(tmp_path / name / "prompts.jsonl").read_bytes() for name in ("one", "two")]
+    assert sent[0] == sent[1]
 
 
 @pytest.mark.parametrize("in_step", [False, True])

@@ -39,6 +39,8 @@ class Hostile:
     limits: Limits = LIMITS
     lets_through: tuple[str, ...] = ()
     """The backends that do not contain it, as `landlock`, or `landlock, user` for ordinary users only."""
+    evidence: str = ""
+    """What has got through where, for the documentation; only of a program that some backend lets through."""
     outside: str = ""
     """The check from outside: `late`, `daemon`, `shm`, `sysv`, `written` or `files`; else the result descriptor."""
     bare: bool = False
@@ -69,3 +71,11 @@ def table():
         cells = ["contained" if contained(each, *column) else "**gets through**" for column in COLUMNS]
         lines.append(f"| {each.name} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def through_table():
+    """Return the documentation's table of what gets through."""
+    lines = ["| what gets through | where | what was seen, and what it means |", "|---|---|---|"]
+    through = [each for each in HOSTILE if each.lets_through]
+    rows = [f"| {each.name} | {'; '.join(each.lets_through)} | {each.evidence} |" for each in through]
+    return "\n".join([*lines, *rows])

@@ -200,7 +200,7 @@ def test_ungradable_tasks_count_for_no_rate(tmp_path):
 
 def test_no_setting_or_name_can_control_the_terminal_or_the_notebook(tmp_path):
     hostile = "\x1b[2J[bold]x[/bold]\u202e\x9b<script>"
-    settings = dict.fromkeys(("split", "model", "reflection_model", "profile", "evaluator", "actor", "seed"), hostile)
+    settings = dict.fromkeys(("split", "model", "reflection_model", "profile", "evaluator", "actor"), hostile)
     run = folder(tmp_path / hostile, [row("a", 1, True)], ["a"], versions={"commit": hostile}, **settings)
     comparison, out = compare(run), io.StringIO()
     for shown in (comparison, trials_of_run(run, "a")):
@@ -226,7 +226,7 @@ def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path):
     (tmp_path / "foreign" / "run.json").write_text("{}")
     beside = compare(tmp_path)
     assert (beside.groups, len(beside.left_out)) == (comparison.groups, 1)
-    assert "run.json lacks settings, tasks" in printed(beside, 300)
-    with pytest.raises(ConfigurationError, match="lacks settings"):
+    assert "run.json: settings is missing; tasks is missing" in printed(beside, 300)
+    with pytest.raises(ConfigurationError, match="settings is missing"):
         compare([tmp_path, tmp_path / "foreign"])
     assert len(compare([tmp_path, tmp_path / "retry-s0"]).runs) == 5

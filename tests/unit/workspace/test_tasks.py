@@ -3,8 +3,10 @@ import pytest
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.envs.workspace.protection import Protection, scripts_run
-from langgraph_reflexion.envs.workspace.tasks import read_tasks
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.settings import RunSettings
 
 GOOD = 'path = "repo"\ninstruction = "Mend it."\nverify = ["make check"]\n'
 
@@ -89,3 +91,23 @@ def test_the_scripts_that_commands_run_are_found():
         assert scripts_run([command], files.__contains__) == ["main.py"]
     wrapped = ["cd ci && timeout -k 5 1m sh all.sh", "nice -n 5 ./check.sh"]
     assert scripts_run(wrapped, files.__contains__) == ["ci/all.sh", "check.sh"]
+
+
+def test_a_sandbox_that_is_too_weak_is_refused_before_a_run_begins(tmp_path):
+    settings = RunSettings(environment="workspace", options={"sandbox": "landlock"}, limit=1)
+    with pytest.raises(EnvironmentUnavailable, match=r"sandbox='landlock' is too weak .* --allow-degraded"):
+        run(settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, "~no-such-user/repo", "two\nlines"], ids=["long", "user", "lines"])
+@pytest.mark.parametrize("key", ["path", "show"])
+def test_a_folder_that_cannot_be_is_one_clear_line(tmp_path, key, name):
+    given = {"path": "repo", "instruction": "Mend it.", "verify": ["make check"]}
+    given[key] = name if key == "path" else [name]
+    (tmp_path / "repo").mkdir()
+    with pytest.raises(ConfigurationError, match=f"{key}: there is no ") as caught:
+        make_tasks([given], tmp_path, "here")
+    words = str(caught.value)
+    assert "\n" not in words
+    assert len(words) < 500

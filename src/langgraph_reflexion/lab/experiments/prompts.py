@@ -153,7 +153,7 @@ def _block_text(block: Any) -> str:
     if isinstance(block, str):
         return block
     if block.get("type") == "text":
-        return str(block["text"])
+        return str(block.get("text", ""))
     if "sha256" in block:
-        return f"[{block['type']} of {block['bytes']} bytes]"
+        return f"[{block.get('type')} of {block.get('bytes')} bytes]"
     return ""

@@ -107,7 +107,7 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
         "reflections": f"reflections by {model_name(settings['reflection_model'])}"
         if settings.get("reflection_model")
         else "",
-        "actor": f"actor {settings['actor']}",
+        "actor": f"actor {settings['actor']}" if settings.get("actor") else "",
         "profile": f"profile {settings['profile']}",
         "verdicts": "oracle" if is_oracle(settings) else f"verdicts by {settings['evaluator']}, no oracle",
         "memory": "" if settings.get("memory", "window") == "window" else f"memory {settings['memory']}",
@@ -133,9 +133,11 @@ def _tasks(settings: dict[str, Any]) -> str:
 def _lessons(settings: dict[str, Any]) -> str:
     if not settings.get("lessons"):
         return ""
-    if not settings["recall"]:
+    if not settings.get("recall", True):
         return "lessons written, none recalled"
-    return f"lessons recalled{', none written' if settings['frozen'] else ' and written, one task after the other'}"
+    if settings.get("frozen", False):
+        return "lessons recalled, none written"
+    return "lessons recalled and written, one task after the other"
 
 
 def described(settings: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ a last trial got when more trials were granted. The last one counts.
 
 import json
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,9 +22,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import TypeAdapter, ValidationError
-
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.experiments.expected import ReadCalls, ReadInfo, ReadKey, ReadTrial, expect
 from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, solved_by_trial
 from langgraph_reflexion.lab.experiments.provenance import described
@@ -38,21 +37,20 @@ from langgraph_reflexion.lab.experiments.rows import (
     brief,
     complete_lines,
     key_of,
+    row_of,
     row_order,
 )
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.recorded import WholeCall, whole_calls
+from langgraph_reflexion.support.files import is_deeper
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
-SETTINGS = {
-    *("environment", "split", "strategy", "model", "reflection_model"),
-    *("profile", "evaluator", "seed", "max_trials"),
-}
-"""The settings that reports need."""
-
 RUN, TRIALS, CHECKPOINTS = "run.json", "trials.jsonl", "checkpoints.db"
-_CALLS_ROW = TypeAdapter(CallsRow)
 ERRORS, PROMPTS, SENT = "errors.log", "prompts", "prompts.jsonl"
+
+DEEPEST = 100
+"""Levels of lists and objects in what is read of a run folder. Runs write about half as many at most."""
+_REMEDY = "mend the line, or remove it and resume the run"
 
 
 class RunRecord:
@@ -81,6 +79,8 @@ class RunRecord:
         self.shared = info["settings"].get("database") is not None
         if self.new and (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
+        # Before anything is written: whoever has edited a row is to mend it.
+        self.trials = _recorded(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.update_info()
@@ -88,7 +88,6 @@ class RunRecord:
             self._sent = JsonlFile(folder / SENT)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
-        self.trials: dict[Key, TrialRow] = {key_of(row): brief(row) for _, row in self._file.rows()}
         if unknown := {task for task, _ in self.trials} - set(info["tasks"]):
             raise ConfigurationError(
                 f"{folder} holds trials of {min(unknown)}, which is no task of {RUN}: remove such rows from {TRIALS}"
@@ -292,7 +291,8 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     if "imported" in info["settings"]:
         raise ConfigurationError(f"{folder} holds an imported log, which cannot be resumed")
     with _reading(folder):
-        _expect(["run_id"], info, RUN)
+        if "run_id" not in info:
+            raise ValueError(f"{RUN} lacks run_id")
     return info
 
 
@@ -316,11 +316,7 @@ def _info(folder: Path) -> dict[str, Any]:
     _expect_own_files(folder)
     with _reading(folder):
         info: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        _expect(("settings", "tasks"), info, RUN)
-        _expect(SETTINGS, info["settings"], RUN)
-        dict.fromkeys(info["tasks"]), float(info.get("seconds", 0))
-        _expect_texts(info, "goals")
-        _expect_texts(info, "errors")
+        _expect(ReadInfo, info, RUN, "mend it")
     return info
 
 
@@ -367,11 +363,13 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
     rows: dict[Key, TrialRow] = {}
     places: dict[Key, int] = {}
     place = 0
-    for line in complete_lines(folder / TRIALS):
-        row = json.loads(line)
-        # Reports need neither measures nor the usage by node.
-        _expect(TrialRow.__required_keys__ - {"measures", "usage"}, row, TRIALS)
-        _expect_measures(row)
+    known = set(tasks)
+    for number, line in enumerate(complete_lines(folder / TRIALS), 1):
+        where = f"{TRIALS}, line {number}"
+        row = _parsed(line, where)
+        _expect(ReadTrial, row, where)
+        if row["task_id"] not in known:
+            raise ValueError(f"{where}: {row['task_id']!r} is not a task of {RUN}: remove the line")
         rows[key_of(row)], places[key_of(row)] = brief(row), place
         place += len(line)
     found: dict[str, list[TrialRow]] = {task: [] for task in tasks}
@@ -380,19 +378,21 @@ def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow
     return found, places
 
 
-def _expect_texts(info: Mapping[str, Any], name: str) -> None:
-    """Expect that a table of `run.json` holds a text for each task, if it is there."""
-    found = info.get(name, {})
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        raise ValueError(f"{name} in {RUN} is not a text for each task")
+def _recorded(folder: Path) -> dict[Key, TrialRow]:
+    """Return the rows of a run that is resumed, without their trajectories. Torn lines are left to be repaired.
 
-
-def _expect_measures(row: Mapping[str, Any]) -> None:
-    """Expect that the measures of a row can be averaged, whoever wrote it."""
-    measures = row.get("measures") or {}
-    if not isinstance(measures, dict) or not all(isinstance(value, int | float) for value in measures.values()):
-        place = f"trial {row['trial']} of {row['task_id']}"
-        raise ValueError(f"{TRIALS}: the measures of {place} are not numbers by name")
+    Raises:
+        ConfigurationError: a value is of a wrong type, which no power cut leaves.
+    """
+    found: dict[Key, TrialRow] = {}
+    with _reading(folder, TRIALS):
+        for number, line in enumerate(complete_lines(folder / TRIALS), 1):
+            row = row_of(line)
+            if row is None:
+                continue
+            _expect(ReadTrial, row, f"{TRIALS}, line {number}")
+            found[key_of(row)] = brief(row)
+    return found
 
 
 def _whole(path: Path, keys: Sequence[Key], places: Mapping[Key, int]) -> list[TrialRow]:
@@ -400,9 +400,11 @@ def _whole(path: Path, keys: Sequence[Key], places: Mapping[Key, int]) -> list[T
     with path.open("rb") as file:
         for key in keys:
             file.seek(places[key])
-            found.append(json.loads(file.readline()))
-            if key_of(found[-1]) != key:
+            row = json.loads(file.readline())
+            _expect(ReadTrial, row, f"{TRIALS}, trial {key[1]} of {key[0]!r}")
+            if key_of(row) != key:
                 raise ValueError(f"{TRIALS} has changed: try again")
+            found.append(row)
     return found
 
 
@@ -410,8 +412,11 @@ def _places(path: Path) -> dict[Key, int]:
     """Return where the rows of trials begin in a file, in bytes; of several rows of a trial, the last one."""
     places: dict[Key, int] = {}
     place = 0
-    for line in complete_lines(path):
-        places[key_of(json.loads(line))] = place
+    for number, line in enumerate(complete_lines(path), 1):
+        where = f"{path.name}, line {number}"
+        row = _parsed(line, where)
+        _expect(ReadKey, row, where)
+        places[key_of(row)] = place
         place += len(line)
     return places
 
@@ -420,13 +425,15 @@ def _calls_at(path: Path, trial: Key, places: Mapping[Key, int]) -> list[WholeCa
     with path.open("rb") as file:
         file.seek(places[trial])
         line = file.readline()
+    where = f"{path.name}, trial {trial[1]} of {trial[0]!r}"
+    row = _parsed(line, where)
+    _expect(ReadCalls, row, where)
+    if key_of(row) != trial:
+        raise ValueError(f"{path.name} has changed: try again")
     try:
-        row = _CALLS_ROW.validate_json(line)
-        if key_of(row) != trial:
-            raise ValueError(f"{path.name} has changed: try again")
         return list(whole_calls(row["calls"]))
-    except (ValidationError, IndexError) as error:
-        raise ValueError(f"{path.name}: trial {trial[1]} of {trial[0]!r} is no record of model calls") from error
+    except IndexError as error:
+        raise ValueError(f"{where}: a call continues a prompt that was not sent: {_REMEDY}") from error
 
 
 @contextmanager
@@ -442,6 +449,21 @@ def _reading(folder: Path, file: str = RUN) -> Iterator[None]:
         raise ConfigurationError(f"{folder} holds no run that can be read: {why}") from error
 
 
-def _expect(names: Collection[str], found: Mapping[str, Any], file: str) -> None:
-    if missing := [name for name in names if name not in found]:
-        raise ValueError(f"{file} lacks {', '.join(sorted(missing))}")
+def _parsed(line: bytes, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError(f"{where}, is nested too deeply: {_REMEDY}") from None
+    except ValueError as error:
+        raise ValueError(f"{where}, is not JSON: {error}: {_REMEDY}") from None
+
+
+def _expect(kind: type[Any], found: Any, where: str, remedy: str = _REMEDY) -> None:
+    """Raise ValueError in one line if what was read is not of this type, or nested deeper than any run writes it."""
+    try:
+        expect(kind, found)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}: {remedy}") from None
+    # Trajectories are large, and read only where their types say.
+    if kind is not ReadTrial and is_deeper(found, DEEPEST):
+        raise ValueError(f"{where}, is nested too deeply: {remedy}")

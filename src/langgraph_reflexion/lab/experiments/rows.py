@@ -118,9 +118,9 @@ def brief(row: TrialRow) -> TrialRow:
 
 
 def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:
-    """Return a sort key: the tasks in the order of `run.json`, then the trial."""
+    """Return a sort key: the tasks in the order of `run.json`, then the trial. Other tasks come last."""
     position = {task: index for index, task in enumerate(tasks)}
-    return lambda key: (position[key[0]], key[1])
+    return lambda key: (position.get(key[0], len(position)), key[1])
 
 
 def complete_lines(path: Path) -> Iterator[bytes]:
@@ -128,6 +128,15 @@ def complete_lines(path: Path) -> Iterator[bytes]:
     if path.exists():
         with path.open("rb") as file:
             yield from (line for line in file if line.endswith(b"\n"))
+
+
+def row_of(line: bytes) -> Any:
+    """Return the row in a line; None if it is not JSON, or has no key, as after a power cut."""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        row = json.loads(line)
+        if tuple(map(type, key_of(row))) == (str, int):
+            return row
+    return None
 
 
 class JsonlFile:
@@ -146,10 +155,9 @@ class JsonlFile:
     def rows(self) -> Iterator[tuple[bytes, Any]]:
         """Yield every line that can be read, with its content; a power cut may leave others."""
         for line in complete_lines(self.path):
-            with suppress(ValueError, KeyError, TypeError, RecursionError):
-                row = json.loads(line)
-                if tuple(map(type, key_of(row))) == (str, int):
-                    yield line, row
+            row = row_of(line)
+            if row is not None:
+                yield line, row
 
     def append(self, line: bytes) -> None:
         """Add a line in one write, so that a concurrent reader finds at most the last line incomplete."""

@@ -133,7 +133,7 @@ def first_difference(before: TrialRow | None, now: TrialRow) -> int | None:
     """Return the index of the first step whose action or observation differs; None if either trial is unknown."""
     if before is None or "steps" not in before or "steps" not in now:
         return None
-    if before["observation"] != now["observation"]:
+    if before.get("observation") != now.get("observation"):
         return 0
     pairs = zip(before["steps"], now["steps"], strict=False)
     return sum(1 for _ in takewhile(lambda pair: _visible(pair[0]) == _visible(pair[1]), pairs))
