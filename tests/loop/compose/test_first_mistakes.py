@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from langgraph_reflexion import PROFILES, ConfigurationError, ReflexionMiddleware, create_reflexion
+from langgraph_reflexion import PROFILES, ConfigurationError, Lessons, ReflexionMiddleware, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
 
 
@@ -32,6 +32,31 @@ def test_an_agent_in_the_first_place_is_the_actor():
     agent = create_agent(ScriptedChatModel(replies=["29"]), [])
     final = create_reflexion(agent, evaluator=lambda result: result == "29").compile().invoke({"task": "q"})
     assert final["status"] == "solved"
+
+
+@pytest.mark.parametrize("strategy", ["retry", "feedback", "last_attempt"])
+def test_a_function_whose_check_is_code_needs_no_model_unless_it_reflects(strategy):
+    said = iter(["Paris", "Rome"])
+    options = {"actor": lambda text: next(said), "evaluator": lambda result: (result == "Rome", "Not there.")}
+    final = create_reflexion(strategy=strategy, **options).compile().invoke({"task": "Where?"})
+    assert (final["status"], final["trial"]) == ("solved", 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strategy": "reflexion"},
+        {"strategy": "retry", "evaluator": "llm"},
+        {"strategy": "retry", "memory": Lessons()},
+        {"reflection_model": lambda feedback: "Say Rome.", "memory": Lessons()},
+    ],
+    ids=["reflections", "a judge", "lessons", "lessons beside a function"],
+)
+def test_what_a_model_writes_needs_one(options):
+    given = {"actor": lambda text: "Paris", "evaluator": lambda result: False} | options
+    with pytest.raises(ConfigurationError, match="create_reflexion needs model=") as caught:
+        create_reflexion(**given)
+    assert ("strategy='retry' needs none" in str(caught.value)) == (options == {"strategy": "reflexion"})
 
 
 @pytest.mark.parametrize("method", ["invoke", "ainvoke", "stream", "batch"])
