@@ -1,6 +1,7 @@
 """The graphs of LangGraph Studio without its server, which tests/long/test_studio_server.py starts."""
 
 import asyncio
+import re
 import threading
 from pathlib import Path
 
@@ -47,6 +48,13 @@ async def test_form_settings_and_diagram(name):
     assert all(len((drawing[node].metadata or {})["description"]) > 20 for node in NODES)
     assert "required" not in form
     assert form["properties"]["split"]["default"] in form["properties"]["split"]["enum"]
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_description_names_no_value_that_its_list_lacks(name):
+    for field, schema in SERVED[name].form.model_json_schema()["properties"].items():
+        if "enum" in schema:
+            assert set(re.findall(r"`([\w-]+)`", schema["description"])) <= {field, *schema["enum"]}, field
 
 
 @pytest.mark.parametrize("name", SERVED)

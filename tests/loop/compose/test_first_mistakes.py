@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_reflexion import PROFILES, ConfigurationError, Lessons, ReflexionMiddleware, create_reflexion
+from langgraph_reflexion import (
+    PROFILES,
+    ConfigurationError,
+    Lessons,
+    ReflexionMiddleware,
+    WrappedAgent,
+    create_reflexion,
+)
 from langgraph_reflexion.testing import ScriptedChatModel
 
 
@@ -72,6 +80,14 @@ def judged_by(evaluator, how, **compiling):
     if how == "graph":
         return create_reflexion(actor=create_agent(model, []), evaluator=evaluator, max_trials=1).compile(**compiling)
     return create_agent(model, [], middleware=[ReflexionMiddleware(model, evaluator=evaluator)], **compiling)
+
+
+@pytest.mark.parametrize("take", [create_reflexion, lambda graph: create_reflexion(actor=graph), WrappedAgent])
+def test_an_agent_that_is_not_compiled_says_so(take):
+    agent = StateGraph(MessagesState).add_node("answer", lambda state: state).add_edge(START, "answer")
+    for graph in (agent, create_reflexion("demo", "alfworld")):
+        with pytest.raises(ConfigurationError, match=r"not \w+Graph: compile it first, with \.compile\(\)"):
+            take(graph)
 
 
 ASKED = {"messages": [("human", "Where?")]}

@@ -91,7 +91,7 @@ NAMED_MODEL = (
     "openai:qwen2.5-coder:1.5b, and http://localhost:11434/v1 as base_url."
 )
 """The model's description where the demo model cannot play."""
-DESCRIPTIONS = {"evaluator": "Scores each trial; `environment` knows the truth."}
+DESCRIPTIONS = {"evaluator": "Scores each trial; `llm` asks a model, and `none` leaves the trial unjudged."}
 """Settings that are described otherwise than on the command line, where they have more values."""
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
