@@ -16,6 +16,7 @@ from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
+from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.loop.budgets import Budgets
@@ -75,7 +76,8 @@ def create_reflexion(
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
-            `create_agent` or `create_deep_agent` unless given. An agent in its place is taken as `actor`.
+            `create_agent` or `create_deep_agent` unless given. None is needed where nothing asks one, as under
+            `retry` with an evaluator of code. An agent in its place is taken as `actor`.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
@@ -120,10 +122,8 @@ def create_reflexion(
     reflector = Reflector.of(reflection_model)
     if reflector:
         reflection_model = None
-        if agent and model is None and callable(evaluator):
-            model = UnaskedChatModel()
-    if model is None:
-        raise ConfigurationError("create_reflexion needs model=...: " + (NO_MODEL if agent else "it is the actor"))
+    if model is None and not agent:
+        raise ConfigurationError("create_reflexion needs model=...: it is the actor")
     environment = cast(Environment, environment)
     rules = load_profile(profile).resolve(
         environment,
@@ -140,6 +140,9 @@ def create_reflexion(
         environment = environment.for_actor(rules.actor)
     prompts = load_prompts(environment.prompts_from).under(prompts)
     chosen, seed = Strategy(rules.strategy), options.seed
+    if model is None:
+        _expect_no_calls(evaluator, memory, reflects=chosen.reflects and not reflector)
+        model = UnaskedChatModel()
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
 
@@ -187,6 +190,20 @@ def _is_agent(given: object) -> bool:
     if isinstance(given, BaseChatModel | str):
         return False
     return callable(given) or isinstance(given, Runnable | WrappedAgent)
+
+
+def _expect_no_calls(evaluator: object, memory: Memory, *, reflects: bool) -> None:
+    """Check that a graph around an agent can do without a model.
+
+    Raises:
+        ConfigurationError: a model would be called to judge, to reflect, or to write lessons.
+    """
+    judged = isinstance(evaluator, str) and evaluator in ("llm", *JUDGES)
+    writes_lessons = memory.lessons is not None and memory.lessons.learn
+    if judged or writes_lessons:
+        raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}")
+    if reflects:
+        raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}; strategy='retry' needs none")
 
 
 def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Mapping[str, Any] = {}) -> _Graph:

@@ -212,6 +212,13 @@ def _unknown_argument(function: str, name: str, known: Iterable[str]) -> str:
     return f"{function}() has no argument {name!r}{hint}: it takes {', '.join(names)}"
 
 
+def _is_uncompiled(given: object) -> bool:
+    """Return whether something is a graph of LangGraph that nobody has compiled."""
+    # What was never imported has made no graph, and `--help` does not wait for it.
+    graphs = sys.modules.get("langgraph.graph.state")
+    return graphs is not None and isinstance(given, graphs.StateGraph)
+
+
 def validated(model: type[Model], given: Any, what: str = "", place: Callable[[list[str]], str] = ".".join) -> Model:
     """Return the pydantic model of these values.
 
@@ -245,6 +252,8 @@ def explain(
         given = repr(each["input"]) if isinstance(each["input"], str | int | float) else type(each["input"]).__name__
         name = f"the {called.replace('{}', where)}" if what else where
         reason, given = each["msg"], f", not {given:.100}"
+        if _is_uncompiled(each["input"]):
+            given += ": compile it first, with .compile()"
         if each["type"] == "extra_forbidden":
             hint = did_you_mean(path[-1], _fields(model, path[:-1]))
             name, reason, given = f"unknown {called.replace('{}', repr(where))}{hint}", "", ""

@@ -1,6 +1,7 @@
 """The graphs of LangGraph Studio without its server, which tests/long/test_studio_server.py starts."""
 
 import asyncio
+import re
 import threading
 from pathlib import Path
 
@@ -83,6 +84,13 @@ async def test_a_question_without_a_known_answer_is_not_matched_by_meaning():
     async with hotpotqa.graph(hotpotqa.form(evaluator="meaning")) as graph:
         with pytest.raises(ConfigurationError, match="evaluator llm"):
             await graph.ainvoke({"task_id": "Where is the river?"})
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_description_names_no_value_that_its_list_lacks(name):
+    for field, schema in SERVED[name].form.model_json_schema()["properties"].items():
+        if "enum" in schema:
+            assert set(re.findall(r"`([\w-]+)`", schema["description"])) <= {field, *schema["enum"]}, field
 
 
 @pytest.mark.parametrize("name", SERVED)

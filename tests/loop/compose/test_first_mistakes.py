@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_reflexion import PROFILES, ConfigurationError, ReflexionMiddleware, create_reflexion
+from langgraph_reflexion import (
+    PROFILES,
+    ConfigurationError,
+    Lessons,
+    ReflexionMiddleware,
+    WrappedAgent,
+    create_reflexion,
+)
 from langgraph_reflexion.testing import ScriptedChatModel
 
 
@@ -34,6 +42,31 @@ def test_an_agent_in_the_first_place_is_the_actor():
     assert final["status"] == "solved"
 
 
+@pytest.mark.parametrize("strategy", ["retry", "feedback", "last_attempt"])
+def test_a_function_whose_check_is_code_needs_no_model_unless_it_reflects(strategy):
+    said = iter(["Paris", "Rome"])
+    options = {"actor": lambda text: next(said), "evaluator": lambda result: (result == "Rome", "Not there.")}
+    final = create_reflexion(strategy=strategy, **options).compile().invoke({"task": "Where?"})
+    assert (final["status"], final["trial"]) == ("solved", 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strategy": "reflexion"},
+        {"strategy": "retry", "evaluator": "llm"},
+        {"strategy": "retry", "memory": Lessons()},
+        {"reflection_model": lambda feedback: "Say Rome.", "memory": Lessons()},
+    ],
+    ids=["reflections", "a judge", "lessons", "lessons beside a function"],
+)
+def test_what_a_model_writes_needs_one(options):
+    given = {"actor": lambda text: "Paris", "evaluator": lambda result: False} | options
+    with pytest.raises(ConfigurationError, match="create_reflexion needs model=") as caught:
+        create_reflexion(**given)
+    assert ("strategy='retry' needs none" in str(caught.value)) == (options == {"strategy": "reflexion"})
+
+
 @pytest.mark.parametrize("method", ["invoke", "ainvoke", "stream", "batch"])
 def test_a_graph_that_is_not_compiled_says_so(method):
     graph = create_reflexion("demo", "alfworld")
@@ -47,6 +80,14 @@ def judged_by(evaluator, how, **compiling):
     if how == "graph":
         return create_reflexion(actor=create_agent(model, []), evaluator=evaluator, max_trials=1).compile(**compiling)
     return create_agent(model, [], middleware=[ReflexionMiddleware(model, evaluator=evaluator)], **compiling)
+
+
+@pytest.mark.parametrize("take", [create_reflexion, lambda graph: create_reflexion(actor=graph), WrappedAgent])
+def test_an_agent_that_is_not_compiled_says_so(take):
+    agent = StateGraph(MessagesState).add_node("answer", lambda state: state).add_edge(START, "answer")
+    for graph in (agent, create_reflexion("demo", "alfworld")):
+        with pytest.raises(ConfigurationError, match=r"not \w+Graph: compile it first, with \.compile\(\)"):
+            take(graph)
 
 
 ASKED = {"messages": [("human", "Where?")]}

@@ -190,7 +190,7 @@ def check_regex(answer: str, reference: dict[str, Any]) -> None:
         raise Miss("an expression that Python compiles", f"the error: {error}") from None
     receiving, sending = multiprocessing.Pipe(duplex=False)
     texts = [*reference["yes"], *reference["no"]]
-    process = multiprocessing.get_context("spawn").Process(target=send_matches, args=(sending, pattern, texts))
+    process = multiprocessing.get_context("forkserver").Process(target=send_matches, args=(sending, pattern, texts))
     process.start()
     sending.close()
     # Starting takes a second of a busy machine.
