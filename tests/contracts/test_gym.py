@@ -5,7 +5,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
-from langgraph_reflexion import ConfigurationError, GymEnvironment, create_reflexion
+from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion.adapters.gym import GymEnvironment
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[gym]'")

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "export PGPASSWORD=... OPENAI_API_KEY=...": "the same",
     "ray start --head --port=6379": "the same",
     "ray start --address=first.example:6379": "the same",
-    "docs/howto/own-environment.md: from langgraph_reflexion import ToolEnvironment, mcp_tools": "needs npx and the"
+    "docs/howto/own-environment.md: from langgraph_reflexion import ToolEnvironment": "needs npx and the"
     " network; tests/long/test_mcp.py has another server",
     "docs/howto/own-environment.md: from contextlib import asynccontextmanager": "the same",
     "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree,"
@@ -38,7 +38,7 @@ ELSEWHERE = {
     "langgraph-reflexion run langgraph_reflexion:Tau2Environment --domain airline"
     " --user-model gpt-4.1 --actor tools --max-actions 100 --model openai:gpt-4.1 --out runs/airline"
     "": "needs an extra: tests/long/test_tau2.py has it",
-    "docs/howto/own-environment.md: from langgraph_reflexion import Tau2Environment": "the same",
+    "docs/howto/own-environment.md: from langgraph_reflexion.adapters.tau2 import Tau2Environment": "the same",
     "export OPENAI_API_KEY=... LOGURU_LEVEL=ERROR": "the same",
     "uv build": "tests/long/test_packaging.py builds",
     "twine check dist/*": "needs the built wheel",

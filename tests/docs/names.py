@@ -12,7 +12,10 @@ TOP = "langgraph_reflexion"
 
 
 class Group(NamedTuple):
-    """Names that belong together, as they are imported from a module, and the page with their docstrings."""
+    """Names that belong together, and the page with their docstrings.
+
+    They are imported from `module`, or from the one below it that precedes a name.
+    """
 
     page: str
     title: str
@@ -25,24 +28,30 @@ class Group(NamedTuple):
 
 
 GROUPS = [
-    Group("graph", "The graph", "create_reflexion connect Strategy Approval resume_point"),
-    Group("graph", "Profiles", "Profile PROFILES"),
-    Group("agents", "Your agent", "WrappedAgent World WorkspaceFolder ReflexionMiddleware"),
-    Group("state", "State", "ReflexionState WrappedAgentState Step Evaluation Reflection"),
+    Group("graph", "The graph", "create_reflexion connect Approval resume_point state.Strategy"),
+    Group("graph", "Profiles", "Profile loop.profiles.PROFILES"),
+    Group(
+        "agents", "Your agent", "WrappedAgent ReflexionMiddleware agents.World envs.workspace.folder.WorkspaceFolder"
+    ),
+    Group("state", "State", "ReflexionState state.Step state.Evaluation state.Reflection agents.WrappedAgentState"),
     Group("state", "Runtime context", "ReflexionContext", f"{TOP}.loop.context"),
     Group(
         "environments",
         "Environments",
-        "load_environment Environment Episode action Action StepResult Task ToolEnvironment mcp_tools GymEnvironment"
-        " Tau2Environment",
+        "load_environment Environment Episode action StepResult Task ToolEnvironment envs.base.Action"
+        " adapters.mcp.mcp_tools adapters.gym.GymEnvironment adapters.tau2.Tau2Environment",
     ),
     Group("environments", "Grading", "grade_file Grades ProblemGrade", f"{TOP}.envs.programming.solutions"),
-    Group("evaluators", "Heuristics and evaluators", "Heuristic Evaluator Score CommandEvaluator"),
-    Group("evaluators", "Prompts", "load_prompts Prompts"),
-    Group("models", "Models", "load_model ModelOptions Retries Price"),
+    Group(
+        "evaluators",
+        "Heuristics and evaluators",
+        "Evaluator Score evaluators.function.CommandEvaluator loop.heuristic.Heuristic",
+    ),
+    Group("evaluators", "Prompts", "load_prompts prompts.Prompts"),
+    Group("models", "Models", "ModelOptions models.load.load_model models.usage.Price support.retries.Retries"),
     Group("models", "Budgets", "Budget Budgets"),
-    Group("memory", "Checkpoints", "LatestSaver open_checkpointer"),
-    Group("memory", "Memory", "Memory Lessons open_lessons"),
+    Group("memory", "Checkpoints", "open_checkpointer support.checkpoints.LatestSaver"),
+    Group("memory", "Memory", "Memory Lessons memory.store.open_lessons"),
     Group(
         "runs",
         "Runs",
@@ -53,8 +62,8 @@ GROUPS = [
     Group(
         "errors",
         "Errors",
-        "ReflexionError ConfigurationError EnvironmentUnavailable Fault ModelFault ContextTooLong EnvironmentFault"
-        " EpisodeLost",
+        "ReflexionError ConfigurationError errors.EnvironmentUnavailable errors.Fault errors.ModelFault"
+        " errors.ContextTooLong errors.EnvironmentFault errors.EpisodeLost",
     ),
     Group(
         "testing",
@@ -73,7 +82,9 @@ def in_short() -> str:
         lines += [f"## {group.title}", ""]
         lines += [f"From `{group.module}`. {sentence(group.module)}", ""] if group.module != TOP else []
         for path in group.paths:
-            lines.append(f"* [`{path.rpartition('.')[2]}`]({group.page}.md#{path}): {sentence(path)}")
+            home, _, name = path.rpartition(".")
+            where = "" if home == group.module else f", from `{home}`"
+            lines.append(f"* [`{name}`]({group.page}.md#{path}){where}: {sentence(path)}")
         lines.append("")
     return "\n".join(lines).rstrip()
 

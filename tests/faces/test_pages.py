@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import langgraph_reflexion
-from langgraph_reflexion import Strategy, create_reflexion, load_environment
+from langgraph_reflexion import create_reflexion, load_environment
+from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.docs.command_lines import CHECKS, check
 from tests.docs.generated import REGION, regenerated, writers

@@ -9,9 +9,9 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable, create_reflexion, load_environment
+from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
 from langgraph_reflexion.envs.workspace.environment import Workspace
-from langgraph_reflexion.errors import validated
+from langgraph_reflexion.errors import EnvironmentUnavailable, validated
 from langgraph_reflexion.lab.studio import SERVED
 from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory, environment_graphs
 from langgraph_reflexion.lab.studio.settings import ALLOWED, ALLOWED_PAGES, WORKSPACE, SettingsForm, check_address

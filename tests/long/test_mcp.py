@@ -7,16 +7,10 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_reflexion import (
-    Approval,
-    ConfigurationError,
-    EnvironmentUnavailable,
-    ModelOptions,
-    Retries,
-    ToolEnvironment,
-    create_reflexion,
-    mcp_tools,
-)
+from langgraph_reflexion import Approval, ConfigurationError, ModelOptions, ToolEnvironment, create_reflexion
+from langgraph_reflexion.adapters.mcp import mcp_tools
+from langgraph_reflexion.errors import EnvironmentUnavailable
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.processes import free_port, serving
 

@@ -8,7 +8,8 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ModelFault, ModelOptions, create_reflexion
+from langgraph_reflexion import ModelOptions, create_reflexion
+from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer

@@ -5,7 +5,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from langgraph_reflexion import EnvironmentUnavailable, Tau2Environment
+from langgraph_reflexion.adapters.tau2 import Tau2Environment
+from langgraph_reflexion.errors import EnvironmentUnavailable
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.cli import call, start
 from tests.support.model_server import ModelServer

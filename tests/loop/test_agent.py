@@ -14,6 +14,9 @@ from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 
 import langgraph_reflexion as lr
+from langgraph_reflexion.errors import Fault, ModelFault
+from langgraph_reflexion.evaluators.function import CommandEvaluator
+from langgraph_reflexion.state import Evaluation
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, THREAD, Guessing, call, look_up
 from tests.support.model_server import ModelServer
@@ -87,13 +90,13 @@ def test_in_and_out_through_messages():
 @pytest.mark.parametrize(
     ("verifier", "solved", "feedback"),
     [
-        (lambda task, result: lr.Evaluation(success=False, score=0.0, feedback="no good"), False, "no good"),
-        (lr.CommandEvaluator("grep 'It is 1'"), True, "It is 1."),
-        (lr.CommandEvaluator("echo wrong; exit 3"), False, "echo wrong; exit 3: exit status 3\nwrong"),
-        (lr.CommandEvaluator("sleep 30", timeout=0.2), False, "sleep 30: not done after 0.2 seconds"),
-        (lr.CommandEvaluator("sleep 30 & echo done", timeout=5), True, "done"),
-        (lr.CommandEvaluator("kill -9 $$"), False, "kill -9 $$: exit status -9"),
-        (lr.CommandEvaluator("printf '\\377'; exit 1"), False, "printf '\\377'; exit 1: exit status 1\n\ufffd"),
+        (lambda task, result: Evaluation(success=False, score=0.0, feedback="no good"), False, "no good"),
+        (CommandEvaluator("grep 'It is 1'"), True, "It is 1."),
+        (CommandEvaluator("echo wrong; exit 3"), False, "echo wrong; exit 3: exit status 3\nwrong"),
+        (CommandEvaluator("sleep 30", timeout=0.2), False, "sleep 30: not done after 0.2 seconds"),
+        (CommandEvaluator("sleep 30 & echo done", timeout=5), True, "done"),
+        (CommandEvaluator("kill -9 $$"), False, "kill -9 $$: exit status -9"),
+        (CommandEvaluator("printf '\\377'; exit 1"), False, "printf '\\377'; exit 1: exit status 1\n\ufffd"),
     ],
     ids=["evaluation", "command", "failing command", "hanging command", "child", "killed command", "binary output"],
 )
@@ -103,7 +106,7 @@ def test_verifiers(verifier, solved, feedback):
 
 
 def test_an_evaluation_may_be_unverified():
-    judged = lr.Evaluation(success=False, score=0.0, feedback="nothing to check", unverified=True)
+    judged = Evaluation(success=False, score=0.0, feedback="nothing to check", unverified=True)
     final = solve(guesser()[0], lambda task, result: judged, max_trials=1)
     assert final["evaluation"] == judged
     assert final["trials"][0]["unverified"] is True
@@ -152,7 +155,7 @@ def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again():
 def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_wrong_path_is_a_bug():
     with ModelServer(faults=["wrong-key"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)
-        with pytest.raises(lr.ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
+        with pytest.raises(ModelFault, match=r"the agent failed: (OpenAI)?AuthenticationError") as raised:
             solve(create_agent(model, [look_up]))
     assert raised.value.permanent
 
@@ -168,7 +171,7 @@ def test_after_a_fault_of_the_verifier_the_same_result_is_verified_again():
 
     def verify(task: str, result: str) -> bool:
         if result == "two" and broken.pop():
-            raise lr.Fault("no room", transient=False)
+            raise Fault("no room", transient=False)
         seen.append(result)
         return result == "two"
 
@@ -267,6 +270,6 @@ def test_an_unusable_part_or_input_is_refused():
     with pytest.raises(lr.ConfigurationError, match="make is called"):
         lr.WrappedAgent(make=lambda: guesser()[0])
     with pytest.raises(lr.ConfigurationError, match="command is empty"):
-        lr.CommandEvaluator(" ")
+        CommandEvaluator(" ")
     with pytest.raises(lr.ConfigurationError, match="a human message in it"):
         wrapped(guesser()[0]).compile().invoke({"messages": [AIMessage("Hi.")]})

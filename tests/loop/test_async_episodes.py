@@ -7,8 +7,9 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from langgraph_reflexion import Approval, Environment, Episode, ModelOptions, Retries, StepResult, Task, action
+from langgraph_reflexion import Approval, Environment, Episode, ModelOptions, StepResult, Task, action
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.support.sync import on_background
 from langgraph_reflexion.testing import check_environment
 from tests.support.toys import THREAD, Counter, compiled, play, with_action

@@ -9,11 +9,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import langgraph_reflexion as lr
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
+from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.calls import charge
-from langgraph_reflexion.models.usage import NO_USAGE
+from langgraph_reflexion.models.usage import NO_USAGE, Price
+from langgraph_reflexion.support.retries import Retries
 from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, counting_badly, timeless
 
-PRICES = {"scripted": lr.Price(1.0, 10.0)}
+PRICES = {"scripted": Price(1.0, 10.0)}
 
 
 def counting(budgets=None, saver=None, replies=counting_badly, **options):
@@ -136,7 +138,7 @@ def test_a_budget_of_money_needs_the_price_of_each_model():
 
 REFUSED = AIMessage("", additional_kwargs={"refusal": "No."})
 DOWN = ConnectionError("connection refused")
-QUICK = lr.Retries(attempts=3, first_wait=0)
+QUICK = Retries(attempts=3, first_wait=0)
 
 
 def calls(state):
@@ -159,7 +161,7 @@ def test_refused_answers_of_a_faulted_step_are_in_the_account_across_resumes():
     assert (state["status"], calls(state)) == ("solved", {"act": 8})
 
 
-ONCE = lr.Retries(attempts=1)
+ONCE = Retries(attempts=1)
 SAID = "Thought: Hm.\nAction: finish[Rome]"
 
 
@@ -188,7 +190,7 @@ class Preparing(lr.Evaluator):
         charge({**NO_USAGE, "llm_calls": 1})
         self.left -= 1
         if self.left >= 0:
-            raise lr.Fault("the tests could not be checked", transient=False)
+            raise Fault("the tests could not be checked", transient=False)
         return {}
 
     async def evaluate(self, state, config):

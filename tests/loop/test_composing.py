@@ -15,7 +15,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from typing_extensions import TypedDict
 
-from langgraph_reflexion import ConfigurationError, Heuristic, ReflexionState, connect, create_reflexion
+from langgraph_reflexion import ConfigurationError, ReflexionState, connect, create_reflexion
+from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.support.checkpoints import LatestSaver, open_checkpointer
 from langgraph_reflexion.testing import ScriptedChatModel

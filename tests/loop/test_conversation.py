@@ -3,7 +3,8 @@
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, ModelOptions, Retries
+from langgraph_reflexion import ConfigurationError, ModelOptions
+from langgraph_reflexion.support.retries import Retries
 from tests.support import toys
 from tests.support.toys import THREAD, Counter, Parrot, count_to, text_of
 

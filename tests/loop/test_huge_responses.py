@@ -6,9 +6,10 @@ import resource
 
 import pytest
 
-from langgraph_reflexion import ModelFault, load_model
+from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.models.connections import bounded_connections
 from langgraph_reflexion.models.faults import to_fault
+from langgraph_reflexion.models.load import load_model
 from tests.support.loopback import Answer, Listener
 
 SPACES = b" " * (200 << 20)

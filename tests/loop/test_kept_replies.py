@@ -10,7 +10,9 @@ from langchain_openai import ChatOpenAI
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, ModelOptions, Price, ReflexionError, Retries
+from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import MissingReply, RecordedChatModel, Recorder, ScriptedChatModel, ScriptExhausted
 from tests.support.model_server import ModelServer
 from tests.support.toys import THREAD, compiled, count_to, counting_badly, play

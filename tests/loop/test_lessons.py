@@ -5,9 +5,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from langgraph_reflexion import Approval, Budget, Budgets, ConfigurationError, Fault, Memory, ModelOptions, Retries
+from langgraph_reflexion import Approval, Budget, Budgets, ConfigurationError, Memory, ModelOptions
+from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.support.retries import Retries
 from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, text_of
 
 COUNTED = "Adding the whole goal at once brings the counter there."

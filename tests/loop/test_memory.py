@@ -8,9 +8,11 @@ from itertools import count
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import PROFILES, Heuristic, Memory, load_environment
+from langgraph_reflexion import Memory, load_environment
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.lab.demo.prompt import without_examples
+from langgraph_reflexion.loop.heuristic import Heuristic
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.episodic import LONGEST, read_reflection
 from tests.support.toys import THREAD, Parrot, asks_for, compiled, counting_badly, play, text_of
 

@@ -6,8 +6,9 @@ from itertools import pairwise
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion import PROFILES, create_reflexion, load_environment, load_prompts
+from langgraph_reflexion import create_reflexion, load_environment, load_prompts
 from langgraph_reflexion.actors import ACTORS
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.prompts import contains, quoted
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.scripts.programming import REFLECTION

@@ -9,17 +9,11 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import (
-    Heuristic,
-    ModelFault,
-    ModelOptions,
-    Profile,
-    Retries,
-    create_reflexion,
-    load_environment,
-    resume_point,
-)
+from langgraph_reflexion import ModelOptions, Profile, create_reflexion, load_environment, resume_point
+from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.loop.profiles import PROFILES
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.toys import INPUT, THREAD, Counter, asks_for, compiled, count_to, counting_badly, play

@@ -10,9 +10,12 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelFault, ModelOptions, Retries, ToolEnvironment, load_model, load_prompts
+from langgraph_reflexion import ModelOptions, ToolEnvironment, load_prompts
+from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.episodic import LONGEST
 from langgraph_reflexion.models.limits import LIMITS, limiting
+from langgraph_reflexion.models.load import load_model
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.toys import INPUT, Counter, asks_for, compiled, play

@@ -9,7 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelFault, ModelOptions
+from langgraph_reflexion import ModelOptions
+from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress, Slots
 from langgraph_reflexion.support.retries import WAITING, Retries
 from langgraph_reflexion.testing import ScriptedChatModel

@@ -10,8 +10,9 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import InjectedToolArg, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, ToolEnvironment, resume_point
+from langgraph_reflexion import ConfigurationError, ToolEnvironment, resume_point
 from langgraph_reflexion.actors import ACTORS
+from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 from tests.support.toys import THREAD, compiled, play
 

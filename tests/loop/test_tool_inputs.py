@@ -13,8 +13,10 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
 
-from langgraph_reflexion import ConfigurationError, EnvironmentFault, ModelOptions, Retries, ToolEnvironment
+from langgraph_reflexion import ConfigurationError, ModelOptions, ToolEnvironment
 from langgraph_reflexion.envs.actions import Action
+from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing.case import made_up
 from tests.support.toys import THREAD, compiled, play
 

@@ -15,7 +15,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Interrupt, Send, interrupt
 from typing_extensions import TypedDict
 
-from langgraph_reflexion import ConfigurationError, LatestSaver, ModelFault, ModelOptions, open_checkpointer
+from langgraph_reflexion import ConfigurationError, ModelOptions, open_checkpointer
+from langgraph_reflexion.errors import ModelFault
+from langgraph_reflexion.support.checkpoints import LatestSaver
 from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
 from tests.support.poison import POISONS, edit, folder_made, poisons
 from tests.support.toys import THREAD, counting_badly, play
@@ -156,7 +158,8 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
-from langgraph_reflexion import LatestSaver, create_reflexion
+from langgraph_reflexion import create_reflexion
+from langgraph_reflexion.support.checkpoints import LatestSaver
 
 
 class Plan(BaseModel):

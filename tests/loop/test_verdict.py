@@ -10,6 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 import langgraph_reflexion as lr
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.evaluators.judges import ASKED_AGAIN, NO_VERDICT
+from langgraph_reflexion.loop.heuristic import Heuristic
+from langgraph_reflexion.loop.profiles import PROFILES
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import THREAD, Parrot, ParrotEpisode, asks_for, compiled, play, text_of
 
@@ -51,7 +54,7 @@ def outcomes(final):
     ids=["whole", "threshold", "unknown truth"],
 )
 def test_the_environments_reward_is_the_verdict_by_default(says, threshold, expected):
-    final, _ = played(says, profile=replace(lr.PROFILES["paper"], threshold=threshold))
+    final, _ = played(says, profile=replace(PROFILES["paper"], threshold=threshold))
     assert final["status"] == "solved"
     assert [(trial["verdict"], trial["success"], trial["score"]) for trial in final["trials"]] == expected
 
@@ -163,7 +166,7 @@ class Drafts(Parrot):
         return DraftEpisode({})
 
 
-STOPS = lr.Heuristic(max_actions=1)
+STOPS = Heuristic(max_actions=1)
 
 
 def saying(*words):
@@ -189,7 +192,7 @@ def test_an_evaluator_sees_what_the_environment_adds():
 
 
 def test_an_environment_that_cannot_judge_a_stopped_trial_is_a_fault():
-    once = lr.ModelOptions(retries=lr.Retries(attempts=1))
+    once = lr.ModelOptions(retries=Retries(attempts=1))
     final, _ = play(saying("a", "burn"), Drafts(), heuristic=STOPS, options=once)
     assert (final["status"], final["trials"][0]["verdict"]) == ("fault", None)
     assert "the paper is on fire" in final["fault"]
@@ -209,7 +212,7 @@ def said(answer):
 
 def answered(*replies, actor="cot", samples=3):
     """Play a question under self-consistency: the actor is asked again, from the same prompt."""
-    once, environment = lr.ModelOptions(retries=lr.Retries(attempts=1)), HotPotQA()
+    once, environment = lr.ModelOptions(retries=Retries(attempts=1)), HotPotQA()
     options = {"max_trials": 1, "evaluator": f"self-consistency:{samples}", "options": once}
     final, model = play(list(replies), environment, actor=actor, **options)
     environment.close()

@@ -31,8 +31,8 @@ import httpx
 from langchain_core.messages import BaseMessage
 from langgraph.store.base import SearchOp
 
-from langgraph_reflexion import Lessons, create_reflexion, open_checkpointer, open_lessons
-from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion import Lessons, create_reflexion, open_checkpointer
+from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.loopback import Answer, Call, Listener
 from tests.support.processes import free_port

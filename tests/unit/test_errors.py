@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 import langgraph_reflexion as lr
+from langgraph_reflexion.evaluators.function import CommandEvaluator
 from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.loop.heuristic import Heuristic
+from langgraph_reflexion.loop.profiles import PROFILES
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.support.retries import Retries
 
 
 @pytest.mark.parametrize(
@@ -16,14 +21,14 @@ from langgraph_reflexion.lab.settings import RunSettings
         (lambda: lr.Budget(tokens="100"), "Budget.tokens"),
         (lambda: lr.Budget(seconds=float("nan")), "seconds"),
         (lambda: lr.Budgets(run=100), "Budgets.run"),
-        (lambda: lr.Price(-1, 0), "at least 0"),
+        (lambda: Price(-1, 0), "at least 0"),
         (lambda: lr.Memory(size=3, keep="full"), "Memory.size"),
         (lambda: lr.Memory(lessons="lessons.db"), "Memory.lessons"),
         (lambda: lr.ModelOptions(seed="1"), "ModelOptions.seed"),
-        (lambda: lr.Heuristic(max_cycles=0), "Heuristic.max_cycles"),
-        (lambda: lr.Retries(first_wait=-1), "Retries.first_wait"),
-        (lambda: replace(lr.PROFILES["paper"], heuristic=30), "Profile.heuristic"),
-        (lambda: lr.CommandEvaluator(["pytest"]), "CommandEvaluator.command"),
+        (lambda: Heuristic(max_cycles=0), "Heuristic.max_cycles"),
+        (lambda: Retries(first_wait=-1), "Retries.first_wait"),
+        (lambda: replace(PROFILES["paper"], heuristic=30), "Profile.heuristic"),
+        (lambda: CommandEvaluator(["pytest"]), "CommandEvaluator.command"),
         (lambda: lr.WrappedAgent("agent"), "WrappedAgent.agent"),
         (lambda: lr.ReflexionMiddleware(evaluator="llm", model=5), "ReflexionMiddleware.model"),
         (lambda: RunSettings.read({"environment": "x", "budgets": {"run": {"tokens": "5"}}}), "budgets.run.tokens"),

@@ -2,7 +2,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from langgraph_reflexion import PROFILES, Budget, Budgets, Heuristic
+from langgraph_reflexion import Budget, Budgets
+from langgraph_reflexion.loop.heuristic import Heuristic
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 
 CYCLES, ACTIONS = "hallucination", "inefficient planning"

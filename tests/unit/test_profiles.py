@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from langgraph_reflexion import PROFILES, ConfigurationError, Heuristic, Profile
+from langgraph_reflexion import ConfigurationError, Profile
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.fever.environment import FEVER
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.programming.environment import Programming
-from langgraph_reflexion.loop.profiles import load_profile
+from langgraph_reflexion.loop.heuristic import Heuristic
+from langgraph_reflexion.loop.profiles import PROFILES, load_profile
 
 
 def test_the_profiles_settings():

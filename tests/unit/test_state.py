@@ -1,10 +1,9 @@
 import pytest
 from langgraph.graph import END
 
-from langgraph_reflexion import Strategy
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.state import with_steps, with_trials
+from langgraph_reflexion.state import Strategy, with_steps, with_trials
 
 
 def step(number, text):

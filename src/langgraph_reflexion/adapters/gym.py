@@ -1,7 +1,7 @@
 """Worlds with `reset` and `step` as environments: Gymnasium's, OpenEnv's, and others of this shape.
 
 ```python
-from langgraph_reflexion import GymEnvironment
+from langgraph_reflexion.adapters.gym import GymEnvironment
 
 lake = GymEnvironment("FrozenLake-v1", actions=["left", "down", "right", "up"])
 ```

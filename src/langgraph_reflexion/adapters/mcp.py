@@ -1,7 +1,8 @@
 """MCP servers as the tools of an environment. Needs the extra `mcp`.
 
 ```python
-from langgraph_reflexion import ToolEnvironment, mcp_tools
+from langgraph_reflexion import ToolEnvironment
+from langgraph_reflexion.adapters.mcp import mcp_tools
 
 memory = mcp_tools({"memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}})
 environment = ToolEnvironment(memory, ["Note that Ada likes ink."], lambda task, answer: "done" in answer)

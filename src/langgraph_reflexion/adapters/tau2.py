@@ -1,7 +1,7 @@
 """The domains of tau2-bench as environments: tools, a policy, and a user whom a model plays. Needs the extra `tau2`.
 
 ```python
-from langgraph_reflexion import Tau2Environment
+from langgraph_reflexion.adapters.tau2 import Tau2Environment
 
 airline = Tau2Environment("airline", user_model="gpt-4.1")
 ```

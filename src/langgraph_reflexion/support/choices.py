@@ -10,7 +10,7 @@ UNLIMITED = 1_000_000
 """A number that no run reaches."""
 
 StrategyName = Literal["retry", "feedback", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
-"""The strategies by name; see `langgraph_reflexion.Strategy`."""
+"""The strategies by name; see `langgraph_reflexion.state.Strategy`."""
 
 Feedback = Literal["binary", "scalar", "words"]
 """What the actor and the self-reflection see of an evaluation: that the trial failed, also the score, or also the

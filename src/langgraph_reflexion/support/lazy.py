@@ -1,17 +1,9 @@
 """Lazy imports: the names of a package that are imported when they are first used."""
 
 import importlib
-import re
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-
-def names_in_stub(file: str) -> dict[str, str]:
-    """Return the names that the stub (`.pyi`) of a module's file re-exports, with the modules that define them."""
-    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
-    return {name: module for module, name in re.findall(r"^from (\S+) import \w+ as (\w+)$", stub, re.MULTILINE)}
 
 
 def lazy_names(

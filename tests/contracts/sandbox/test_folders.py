@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from langgraph_reflexion import EnvironmentUnavailable
 from langgraph_reflexion.envs.sandbox import Bind, Policy
+from langgraph_reflexion.errors import EnvironmentUnavailable
 from tests.support.sandbox.columns import make
 
 CHANGE = """

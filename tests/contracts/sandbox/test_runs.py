@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, EnvironmentUnavailable
+from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy
+from langgraph_reflexion.errors import EnvironmentUnavailable
 
 PYTHON = [sys.executable, "main.py"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from langgraph_reflexion import EnvironmentFault, ModelFault, StepResult, action
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion import StepResult, action
+from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, ModelFault
 from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
 from tests.support.game import Guess
 from tests.support.guessing import Guessing, Watch, rows

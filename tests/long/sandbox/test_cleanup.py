@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import EnvironmentFault
 from langgraph_reflexion.envs.sandbox import Limits, client
 from langgraph_reflexion.envs.sandbox.helper import staging
+from langgraph_reflexion.errors import EnvironmentFault
 from tests.support.processes import until
 from tests.support.sandbox.columns import make
 

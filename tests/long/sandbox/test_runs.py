@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
+from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 
 PYTHON = [sys.executable, "main.py"]
 

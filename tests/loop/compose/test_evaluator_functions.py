@@ -14,8 +14,9 @@ from openevals import create_async_llm_as_judge, create_llm_as_judge
 from openevals.exact import exact_match
 from pydantic import BaseModel, SecretStr
 
-from langgraph_reflexion import ConfigurationError, ModelOptions, Retries, create_reflexion
+from langgraph_reflexion import ConfigurationError, ModelOptions, create_reflexion
 from langgraph_reflexion.evaluators.judges import JUDGES
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, Guessing, call
 from tests.support.model_server import ModelServer

@@ -10,14 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_reflexion import (
-    PROFILES,
-    ConfigurationError,
-    Lessons,
-    ReflexionMiddleware,
-    WrappedAgent,
-    create_reflexion,
-)
+from langgraph_reflexion import ConfigurationError, Lessons, ReflexionMiddleware, WrappedAgent, create_reflexion
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
 
 

@@ -9,15 +9,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from langgraph_reflexion import (
-    PROFILES,
-    Approval,
-    Lessons,
-    Memory,
-    ReflexionMiddleware,
-    create_reflexion,
-    load_environment,
-)
+from langgraph_reflexion import Approval, Lessons, Memory, ReflexionMiddleware, create_reflexion, load_environment
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import text_of

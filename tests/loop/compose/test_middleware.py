@@ -22,13 +22,17 @@ from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
 
 import langgraph_reflexion as lr
+from langgraph_reflexion.errors import Fault, ModelFault
+from langgraph_reflexion.loop.heuristic import Heuristic
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 from tests.support.guessing import RefusedError
 from tests.support.model_server import ModelServer
 
 NAMED = {"response_metadata": {"model_name": "agent"}}
-PRICED = lr.ModelOptions(prices={"agent": lr.Price(1, 1), "scripted": lr.Price(1, 1)})
+PRICED = lr.ModelOptions(prices={"agent": Price(1, 1), "scripted": Price(1, 1)})
 TALK = [HumanMessage("Hello"), AIMessage("Hello."), HumanMessage(TASK)]
 GIVEN = {"messages": TALK}
 
@@ -171,8 +175,8 @@ def test_a_retry_without_reflections_sees_none():
 @pytest.mark.parametrize(
     ("options", "status", "reason", "calls"),
     [
-        ({"heuristic": lr.Heuristic(max_actions=2)}, "failed", "inefficient planning", 6),
-        ({"heuristic": lr.Heuristic(max_cycles=1)}, "failed", "hallucination", 4),
+        ({"heuristic": Heuristic(max_actions=2)}, "failed", "inefficient planning", 6),
+        ({"heuristic": Heuristic(max_cycles=1)}, "failed", "hallucination", 4),
         ({"budgets": lr.Budgets(task=lr.Budget(llm_calls=3))}, "budget", "budget", 3),
         ({"budgets": lr.Budgets(trial=lr.Budget(actions=1))}, "budget", "budget", 1),
         ({"budgets": lr.Budgets(run=lr.Budget(cost=2e-5)), "options": PRICED}, "budget", "budget", 2),
@@ -218,7 +222,7 @@ class BusyError(Exception):
 
 
 def no_docker(task, result):
-    raise lr.Fault("no docker")
+    raise Fault("no docker")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +236,7 @@ def no_docker(task, result):
 )
 def test_trouble_leaves_the_best_answer(replies, evaluator, expected):
     guessing = Guessing()
-    options = lr.ModelOptions(retries=lr.Retries(attempts=2, first_wait=0.0))
+    options = lr.ModelOptions(retries=Retries(attempts=2, first_wait=0.0))
     model = ScriptedChatModel(replies=replies)
     messages = solve(guessing, model=model, options=options, evaluator=evaluator or guessing.is_three)
     assert outcome(messages) == expected
@@ -241,7 +245,7 @@ def test_trouble_leaves_the_best_answer(replies, evaluator, expected):
 def test_bugs_and_wrong_keys_are_raised():
     with pytest.raises(ZeroDivisionError):
         solve(Guessing(), evaluator=lambda task, result: 1 / 0)
-    with pytest.raises(lr.ModelFault, match="RefusedError"):
+    with pytest.raises(ModelFault, match="RefusedError"):
         solve(Guessing(), model=ScriptedChatModel(replies=[RefusedError("who are you?")]))
 
 

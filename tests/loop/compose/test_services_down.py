@@ -27,11 +27,11 @@ from langgraph_reflexion import (
     Budgets,
     ModelOptions,
     ReflexionMiddleware,
-    Retries,
     WrappedAgent,
     create_reflexion,
     resume_point,
 )
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.loopback import Answer, Listener
 

@@ -16,6 +16,9 @@ from pydantic import BaseModel
 
 import langgraph_reflexion as lr
 from langgraph_reflexion.agents import WrappedAgentState
+from langgraph_reflexion.envs.workspace.folder import WorkspaceFolder
+from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.evaluators.function import CommandEvaluator
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, call
 
@@ -64,7 +67,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def kept(folder, tmp_path):
-    return lr.WorkspaceFolder(folder, store=tmp_path / "store")
+    return WorkspaceFolder(folder, store=tmp_path / "store")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def kept(folder, tmp_path):
 )
 def test_a_trial_finds_traces_only_in_a_folder_that_is_not_reset(folder, kept, way, status, lines, shown):
     model, tools = appending(folder)
-    verify = lr.CommandEvaluator("test $(wc -l < lines) -ge 3", cwd=folder)
+    verify = CommandEvaluator("test $(wc -l < lines) -ge 3", cwd=folder)
     if way == "middleware":
         around = lr.ReflexionMiddleware(reflecting(), evaluator=verify, reset=kept)
         agent = create_agent(model, tools, middleware=[around])
@@ -158,7 +161,7 @@ def test_a_world_that_cannot_be_saved_or_restored_is_a_fault(fails, fault):
 @pytest.mark.parametrize("path", ["nowhere", "."])
 def test_a_folder_that_is_not_there_or_holds_its_own_store_is_refused(tmp_path, path):
     with pytest.raises(lr.ConfigurationError, match=r"there is no folder|overlap"):
-        lr.WorkspaceFolder(tmp_path / path, store=tmp_path / "store")
+        WorkspaceFolder(tmp_path / path, store=tmp_path / "store")
 
 
 class Basket(MessagesState, total=False):
@@ -228,7 +231,7 @@ def test_trouble_in_a_reset_is_a_fault_and_a_trial_that_starts_over_has_a_fresh_
 
     def reset(task: str) -> None:
         if down:
-            raise lr.Fault(down.pop(), transient=False)
+            raise Fault(down.pop(), transient=False)
         world.clear()
 
     def work(task: str) -> str:

@@ -10,8 +10,7 @@ from zlib import crc32
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from langgraph_reflexion import ModelFault
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
 from langgraph_reflexion.lab.experiments.record import SENT, read_info
 from langgraph_reflexion.lab.settings import RunSettings

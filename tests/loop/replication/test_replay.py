@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from langgraph_reflexion import ConfigurationError, Strategy
+from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.state import Strategy
 from tests.replication.__main__ import app
 from tests.replication.hotpotqa_log import read_log
 from tests.replication.replay import LoggedQuestions, recorded, replay

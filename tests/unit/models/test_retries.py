@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from langgraph_reflexion import EnvironmentFault, Fault, Retries
-from langgraph_reflexion.support.retries import WAITING
+from langgraph_reflexion.errors import EnvironmentFault, Fault
+from langgraph_reflexion.support.retries import WAITING, Retries
 
 
 def failing(*faults):
