@@ -39,7 +39,7 @@ from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import ReflexionState, Strategy
-from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.support.choices import Feedback, StrategyName
 from langgraph_reflexion.support.langgraph import Router
 
 NODES = ("reset", "act", "observe", "heuristic_check", "evaluate", "reflect")
@@ -110,79 +110,105 @@ def create_reflexion(
     Raises:
         ConfigurationError: an argument is wrong, or two do not go together.
     """
-    options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
+    options = options or ModelOptions()
+    budgets = budgets or Budgets()
+    approval = approval or Approval()
     memory = Memory.of(memory)
     if actor is None and _is_agent(model):
         # The first argument is what most callers have: their agent.
-        actor, model = cast(Runnable[Any, Any], model), None
-    environment = load_environment(environment) if isinstance(environment, str) else environment
+        actor = cast(Runnable[Any, Any], model)
+        model = None
+    if isinstance(environment, str):
+        environment = load_environment(environment)
     agent = WrappedAgent.of(actor, environment, evaluator, approval)
     if agent:
-        environment, model = agent.environment, model or agent.model
+        environment = agent.environment
+        model = model or agent.model
     reflector = Reflector.of(reflection_model)
     if reflector:
         reflection_model = None
     if model is None and not agent:
         raise ConfigurationError("create_reflexion needs model=...: it is the actor")
+
     environment = cast(Environment, environment)
     rules = load_profile(profile).resolve(
         environment,
-        actor=cast(str | None, "agent" if agent else actor),
+        actor="agent" if agent else cast(str | None, actor),
         strategy=strategy,
         evaluator=evaluator if isinstance(evaluator, str) else None,
         feedback=feedback,
         heuristic=heuristic if isinstance(heuristic, Heuristic) else None,
         max_trials=max_trials,
-        memory_size=UNLIMITED if memory.keep == "full" else memory.size,
+        memory_size=memory.most,
     )
     environment = rules.applied_to(environment)
-    if not agent and one_of("actor", rules.actor, [*ACTORS, *environment.actors]) in environment.actors:
-        environment = environment.for_actor(rules.actor)
-    prompts = load_prompts(environment.prompts_from).under(prompts)
-    chosen, seed = Strategy(rules.strategy), options.seed
+    if not agent:
+        environment = _as_played(environment, rules)
+    reflects = Strategy(rules.strategy).reflects and not reflector
     if model is None:
-        _expect_no_calls(evaluator, memory, reflects=chosen.reflects and not reflector)
+        _expect_no_calls(evaluator, memory, reflects=reflects)
         model = UnaskedChatModel()
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
+    prompts = load_prompts(environment.prompts_from).under(prompts)
 
-    named = cast(BaseChatModel | str | None, reflection_model)
     acts = cast(BaseChatModel | str, model)
-    client, second = Client.pair(acts, named, options, priced=budgets.limits_cost)
+    writes = cast(BaseChatModel | str | None, reflection_model)
+    client, second = Client.pair(acts, writes, options, priced=budgets.limits_cost)
     if agent:
         # So that a judge or a reflection whose server is down does not discard the agent's answer.
-        client.answered = second.answered = True
-    if not agent:
+        client.answered = True
+        second.answered = True
+        if reflects:
+            expect_world(second.model, "agents of your own")
+    else:
         expect_world(client.model, environment.name)
         expect_world(second.model, environment.name)
-    elif chosen.reflects and not reflector:
-        expect_world(second.model, "agents of your own")
+
     kept = make_memory(memory, environment, second, prompts, rules, budgets, options, approval.reflections)
-    acting = None if agent else make_actor(client, environment, prompts, rules, kept.map)
-    judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, seed)
-    stops, pool = heuristic or rules.heuristic, EpisodePool(environment, options.retries)
-    reset = Reset(pool, judge, chosen, budgets, approval, kept)
-    evaluate = Evaluate(judge, pool, budgets, rules, kept)
+    acting = None
+    if not agent:
+        acting = make_actor(client, environment, prompts, rules, kept.map)
+    judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, options.seed)
+    pool = EpisodePool(environment, options.retries)
+    stops = heuristic or rules.heuristic
     schemas = schemas_for(agent, state_schema)
+
+    reset = Reset(pool, judge, Strategy(rules.strategy), budgets, approval, kept)
+    evaluate = Evaluate(judge, pool, budgets, rules, kept)
     loop: dict[str, Any] = {
         "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
         "evaluate": evaluate,
-        "reflect": Reflect(second, environment, prompts, kept, rules, seed, reflector),
+        "reflect": Reflect(second, environment, prompts, kept, rules, options.seed, reflector),
     }
     if acting:
-        loop["act"] = Act(acting, seed, getattr(stops, "count_thoughts", False))
+        loop["act"] = Act(acting, options.seed, getattr(stops, "count_thoughts", False))
         loop["observe"] = Observe(pool, approval.actions)
     elif agent:
-        loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, own_keys(schemas["state_schema"]))
+        keys = own_keys(schemas["state_schema"])
+        loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, keys)
 
     if memory.lessons and memory.lessons.learn:
         # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
         rules = replace(rules, reflects_at_end=True)
-    graph = ReflexionGraph(**schemas)
-    graph.loop, graph.rules, graph.pool, graph.clients = loop, rules, pool, (client, second)
-    graph.pauses = bool(approval.actions or approval.reflections)
+    graph = ReflexionGraph(
+        loop=loop,
+        rules=rules,
+        pool=pool,
+        clients=(client, second),
+        pauses=bool(approval.actions or approval.reflections),
+        **schemas,
+    )
     return connect(graph, loop, rules)
+
+
+def _as_played(environment: Environment, rules: Rules) -> Environment:
+    """Return the environment as the actor that the rules name plays it."""
+    actor = one_of("actor", rules.actor, [*ACTORS, *environment.actors])
+    if actor in environment.actors:
+        return environment.for_actor(actor)
+    return environment
 
 
 def _is_agent(given: object) -> bool:
@@ -236,18 +262,35 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Map
 class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
     """The graph before it is compiled.
 
-    It has the six nodes (`loop`, for `connect`), the profile with the given names, numbers and `Heuristic` (`rules`),
-    the live episodes (`pool`), the models of actor and reflection (`clients`), and whether it pauses (`pauses`).
+    Args:
+        loop: The six nodes by name, for `connect`.
+        rules: The profile with the given names, numbers and `Heuristic`.
+        pool: The live episodes.
+        clients: The models of actor and reflection.
+        pauses: Whether it pauses for a person.
+        **schemas: Those of `StateGraph`.
     """
 
-    loop: Mapping[str, Any]
-    rules: Rules
-    pool: EpisodePool
-    clients: Sequence[Client] = ()
-    pauses: bool = False
+    def __init__(
+        self,
+        *,
+        loop: Mapping[str, Any],
+        rules: Rules,
+        pool: EpisodePool,
+        clients: Sequence[Client],
+        pauses: bool,
+        **schemas: Any,
+    ) -> None:
+        super().__init__(**schemas)
+        self.loop = loop
+        self.rules = rules
+        self.pool = pool
+        self.clients = clients
+        self.pauses = pauses
 
     def __repr__(self) -> str:
-        name, rules = self.pool.environment.name, self.rules
+        name = self.pool.environment.name
+        rules = self.rules
         return f"ReflexionGraph({name}, actor={rules.actor}, strategy={rules.strategy}, trials={rules.max_trials})"
 
     def __getattr__(self, name: str) -> Any:
@@ -256,6 +299,7 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
-        compiled = super().compile(*args, **options | {"name": options.get("name") or NAME})
-        compiled.__class__ = CompiledReflexion  # LangGraph names the class itself; this one only adds methods
-        return cast(CompiledReflexion, compiled)
+        options["name"] = options.get("name") or NAME
+        compiled = super().compile(*args, **options)
+        # As LangGraph's own `copy` makes another graph of the same parts.
+        return CompiledReflexion(**vars(compiled))

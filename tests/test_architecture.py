@@ -46,8 +46,7 @@ PRIVATE = {
     r"__pregel|CONFIG_KEY|__is_for_execution__|\.branches\b": set(),
     r"_get_request_payload|_create_chat_result|_agenerate\(self": set(),
     r"set_threshold|gc\.disable": set(),
-    # A compiled graph without a recursion limit.
-    r"\.__class__ =": {"graph.reflexion"},
+    r"\.__class__ =": set(),
     # Providers' clients keep the number of their own retries, and the timeout, themselves.
     r"['\"]_client['\"]|sdk_configuration": {"models.load"},
     # An agent's name in a stream.

@@ -53,7 +53,7 @@ from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import Attempt, Strategy, Update, with_trials
-from langgraph_reflexion.support.choices import UNLIMITED, Feedback, StrategyName
+from langgraph_reflexion.support.choices import Feedback, StrategyName
 from langgraph_reflexion.support.sync import run_blocking
 
 Request = ModelRequest[Any]
@@ -141,7 +141,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             feedback=feedback,
             heuristic=heuristic if isinstance(heuristic, Heuristic) else None,
             max_trials=max_trials,
-            memory_size=UNLIMITED if memory.keep == "full" else memory.size,
+            memory_size=memory.most,
         )
         self.rules = rules
         self.prompts = load_prompts("agent").under(prompts)

@@ -16,7 +16,7 @@ from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts, quoted
 from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
-from langgraph_reflexion.support.choices import Feedback, Keep
+from langgraph_reflexion.support.choices import UNLIMITED, Feedback, Keep
 
 CONDENSED = "(this trial, and all before it)"
 """How a condensed reflection begins."""
@@ -44,6 +44,13 @@ class Memory:
     def __post_init__(self) -> None:
         if self.size is not None and self.keep == "full":
             raise ConfigurationError(f"Memory.size={self.size} has no effect beside keep='full', which keeps all")
+
+    @property
+    def most(self) -> int | None:
+        """How many reflections are kept at most; None if that is for the profile to say."""
+        if self.keep == "full":
+            return UNLIMITED
+        return self.size
 
     @classmethod
     def of(cls, given: "Memory | Lessons | int | None") -> "Memory":

@@ -149,8 +149,17 @@ def with_form(
         task = await asyncio.to_thread(find_task, state)
         return cast(Update, await reset(state if task is None else {**state, "task": task}, config))
 
-    graph = ReflexionGraph(state_with(form), cast(Any, settings), input_schema=form, output_schema=ReflexionState)
-    graph.rules, graph.pool, graph.pauses = made.rules, made.pool, made.pauses
+    graph = ReflexionGraph(
+        loop=made.loop,
+        rules=made.rules,
+        pool=made.pool,
+        clients=made.clients,
+        pauses=made.pauses,
+        state_schema=state_with(form),
+        context_schema=cast(Any, settings),
+        input_schema=form,
+        output_schema=ReflexionState,
+    )
     described = {
         name: {"description": (inspect.getdoc(node) or "").partition("\n\n")[0]} for name, node in made.loop.items()
     }
