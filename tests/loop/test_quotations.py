@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.graph import MessagesState, StateGraph
@@ -142,6 +142,8 @@ BEFORE = st.sampled_from([" ", "\t", "|", "| ", "> ", "- ", "**", "{{", "{%", "\
 TEXTS = st.lists(st.one_of(ENDS, MARKED, BEFORE, st.text(max_size=4)), max_size=8).map("".join)
 
 
+# The first example loads the templates.
+@settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS)
 def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, observation, feedback):
     step = {"thought": thought, "action": {"text": action}, "observation": observation}
