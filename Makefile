@@ -94,7 +94,7 @@ docs: $(VENV)/dev  ## Build the site from docs/ into build/site, strictly
 	$(RUN) zensical build --strict --clean
 
 test: $(VENV)/dev  ## Run levels 1 to 4 of the tests, without what takes long
-	$(RUN) pytest --numprocesses auto --dist loadfile tests
+	$(RUN) pytest --numprocesses auto --dist loadfile --ignore=tests/long tests
 
 test-bare: $(VENV)/dev  ## Run the tests that may start programs as on a machine without the tools of tests/tools.txt
 	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile \

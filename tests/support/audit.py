@@ -2,12 +2,13 @@
 
 Run as a program, because a hook cannot be removed:
 
-    python -m tests.support.audit FOLDER [--all] graph NAME
+    python -m tests.support.audit FOLDER [--all] graph NAME...
     python -m tests.support.audit FOLDER [--all] record RUN
     python -m tests.support.audit FOLDER control
 
 `FOLDER` is an empty folder. It prints JSON: the number of cases, what was seen outside of what is allowed, and how
-the cases ended. By default each field gets one trap, another one than its neighbour; with `--all` it gets each.
+the cases ended; for graphs a list of these, one for each. By default each field gets one trap, another one than its
+neighbour; with `--all` it gets each.
 """
 
 import asyncio
@@ -374,23 +375,31 @@ def main():
     os.chdir(store)
     traps = Traps(folder / "outside")
     audit = Audit(allowed_paths(store), traps)
-    ended = {}
+
+    def found(ended):
+        """What was found so far, since the last time for what was seen."""
+        seen, audit.seen = audit.seen, []
+        return {"cases": sum(ended.values()), "ended": ended, "seen": seen, "sprung": traps.sprung()}
+
     match rest:
-        case ["graph", name]:
+        case ["graph", *names]:
             from tests.support.model_server import ModelServer
             from tests.support.scripts import SmallModel
 
+            graphs = []
             with ModelServer(SmallModel()) as server:
-                served = Served(name, audit, every, server)
-                asyncio.run(served.all())
-            ended = served.ended
+                for name in names:
+                    served = Served(name, audit, every, server)
+                    asyncio.run(served.all())
+                    graphs.append(found(served.ended))
+            print(json.dumps(graphs))
         case ["record", run]:
             recorded = Recorded(Path(run), store / "run", audit, every)
             recorded.all()
-            ended = recorded.ended
+            print(json.dumps(found(recorded.ended)))
         case ["control"]:
             control(audit)
-    print(json.dumps({"cases": sum(ended.values()), "ended": ended, "seen": audit.seen, "sprung": traps.sprung()}))
+            print(json.dumps(found({})))
 
 
 if __name__ == "__main__":
