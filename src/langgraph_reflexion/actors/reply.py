@@ -13,6 +13,12 @@ LONGEST = 20_000
 MOST_LINES = 1_000
 """Lines of a reply without `Action:` that may be the action."""
 
+LONGEST_PROSE = 500
+"""Characters that are kept of a text that is not an allowed action."""
+
+Parse = Callable[[str], Action | None]
+"""Parses one action; returns None if it is not allowed."""
+
 _MARKS = r"[ \t>*_#`-]*"
 _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
@@ -30,7 +36,7 @@ _FENCE = re.compile(r"\s*```\w*\s*")
 _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*?)\]?)$", re.IGNORECASE | re.DOTALL)
 
 
-def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
+def read_reply(reply: str, parse: Parse) -> Decision:
     """Return the thought and the action in a reply.
 
     The reply is cut where the model invents an observation; one that begins with it is read from the next mark on.
@@ -46,45 +52,28 @@ def read_reply(reply: str, parse: Callable[[str], Action | None]) -> Decision:
     Returns:
         The decision. An action that is not allowed has no name, only the text after `Action:`.
     """
-    reply = reply.rpartition("</think>")[2]  # some servers leave the reasoning in the reply
-    whole = len(reply) <= LONGEST
-    reply = _readable(reply)
-    if invented := _OBSERVATION.match(reply.lstrip()):
-        after = _MARKED.search(reply.lstrip(), invented.end())
-        reply = reply.lstrip()[after.start() :] if after else ""
-    for cut in _OBSERVATION.finditer(reply):
-        # A block of code may contain the word.
-        if reply[: cut.start()].count("```") % 2 == 0:
-            reply = reply[: cut.start()]
-            break
-    # A program may contain the marks.
-    if whole and (action := _of_several_lines(reply, parse)):
-        prose, fence, _ = reply.partition("```")
-        return Decision(thought=_plain(prose) if fence and prose.strip() not in action["text"] else "", action=action)
-    if marked := _ACTION.search(reply):
-        thought = _plain(reply[: marked.start()])
-        rest = reply[marked.start("text") :]
-        written = _first_line(rest)
-        # The first line of a longer action would be a different action.
-        if whole and (action := _of_several_lines(rest, parse)):
+    # Some servers leave the reasoning in the reply.
+    answer = reply.rpartition("</think>")[2]
+    text = _without_observations(_readable(answer))
+    # The end of a longer reply is missing, and a part of an action would be a different action.
+    may_be_long = len(answer) <= LONGEST
+    if may_be_long:
+        # First of all, as a program may contain the marks.
+        action = _of_several_lines(text, parse)
+        if action:
+            return Decision(thought=_before_block(text, action), action=action)
+
+    marked = _ACTION.search(text)
+    if marked is None:
+        return _read_unmarked(text, parse)
+    thought = _plain(text[: marked.start()])
+    after_mark = text[marked.start("text") :]
+    if may_be_long:
+        # Before the first line alone, which would be a different action.
+        action = _of_several_lines(after_mark, parse)
+        if action:
             return Decision(thought=thought, action=action)
-        if thinking := _THINK.match(_bare(written)):
-            return Decision(thought=_joined(thought, _said(thinking)), action=None)
-        return Decision(thought=thought, action=_action(written, parse))
-    before: list[str] = []
-    lines = reply.splitlines()[:MOST_LINES]
-    if len(lines) == 1:  # of several, a list mark is a plan's
-        lines = [_ITEM.sub("", lines[0])]
-    for line in lines:
-        if not _THOUGHT.match(line) and (action := _allowed(line, parse)):
-            return Decision(thought=_plain("\n".join(before)), action=action)
-        before.append(line)
-    if thinking := _THINK.match(_bare(reply)):
-        return Decision(thought=_joined(_said(thinking)), action=None)
-    if any(map(_THOUGHT.match, lines)):
-        return Decision(thought=_plain(reply), action=None)
-    prose = "" if _FENCE.fullmatch(reply) else _plain(reply)[:500]
-    return Decision(thought=prose, action=Action(name="", args={}, text=""))
+    return _read_line(thought, _first_line(after_mark), parse)
 
 
 def _readable(reply: str) -> str:
@@ -96,49 +85,144 @@ def _readable(reply: str) -> str:
     return "\n".join(reply.splitlines()).encode("utf-8", "replace").decode()
 
 
-def _action(written: str, parse: Callable[[str], Action | None]) -> Action:
+def _without_observations(reply: str) -> str:
+    """Return the reply up to the first observation that the model has invented; after one at the very beginning."""
+    stripped = reply.lstrip()
+    at_beginning = _OBSERVATION.match(stripped)
+    if at_beginning:
+        next_mark = _MARKED.search(stripped, at_beginning.end())
+        if next_mark is None:
+            return ""
+        reply = stripped[next_mark.start() :]
+    for invented in _OBSERVATION.finditer(reply):
+        before = reply[: invented.start()]
+        # A block of code may contain the word: then the number of fences before it is odd.
+        if before.count("```") % 2 == 0:
+            return before
+    return reply
+
+
+def _before_block(reply: str, action: Action) -> str:
+    """Return the thought before the block of code that is the action; empty if the action is not in one."""
+    prose, fence, _ = reply.partition("```")
+    if not fence or prose.strip() in action["text"]:
+        return ""
+    return _plain(prose)
+
+
+def _read_line(thought: str, line: str, parse: Parse) -> Decision:
+    """Return the decision of a reply whose action is one line, after a thought."""
+    thinking = _THINK.match(_bare(line))
+    if thinking:
+        return Decision(thought=_joined(thought, _said(thinking)), action=None)
+    return Decision(thought=thought, action=_action(line, parse))
+
+
+def _read_unmarked(reply: str, parse: Parse) -> Decision:
+    """Return the decision of a reply without `Action:`."""
+    lines = reply.splitlines()[:MOST_LINES]
+    if len(lines) == 1:
+        # In several lines, such a mark is that of a plan.
+        lines = [_ITEM.sub("", lines[0])]
+    has_thought = False
+    for number, line in enumerate(lines):
+        if _THOUGHT.match(line):
+            has_thought = True
+            continue
+        action = _allowed(line, parse)
+        if action:
+            return Decision(thought=_plain("\n".join(lines[:number])), action=action)
+
+    thinking = _THINK.match(_bare(reply))
+    if thinking:
+        return Decision(thought=_joined(_said(thinking)), action=None)
+    if has_thought:
+        return Decision(thought=_plain(reply), action=None)
+    if _FENCE.fullmatch(reply):
+        return Decision(thought="", action=_not_allowed(""))
+    return Decision(thought=_plain(reply)[:LONGEST_PROSE], action=_not_allowed(""))
+
+
+def _action(written: str, parse: Parse) -> Action:
     """Return the action in the line after `Action:`, where anything may follow a bracket."""
     written = _ITEM.sub("", written)
+    action = _allowed(written, parse)
+    if action:
+        return action
     call, _ = _call_in(written)
-    allowed = _allowed(written, parse) or _allowed(call, parse)
-    return allowed or Action(name="", args={}, text="" if _NONE.fullmatch(written) else written[:500])
+    action = _allowed(call, parse)
+    if action:
+        return action
+    if _NONE.fullmatch(written):
+        return _not_allowed("")
+    return _not_allowed(written[:LONGEST_PROSE])
 
 
-def _allowed(written: str, parse: Callable[[str], Action | None]) -> Action | None:
+def _not_allowed(text: str) -> Action:
+    return Action(name="", args={}, text=text)
+
+
+def _allowed(written: str, parse: Parse) -> Action | None:
+    """Return the action that a line is, with or without what chat models put around it; None if not allowed."""
     call, rest = _call_in(written)
-    ended = call if not rest.strip(" .,;:!") else ""
+    candidates = [_bare(written), written.strip()]
     # `search[A], search[B]` would search for "A], search[B".
-    for candidate in (call if _NEXT.match(rest) else "", _bare(written), written.strip(), ended):
-        if candidate and (action := parse(candidate)):
+    if _NEXT.match(rest):
+        candidates.insert(0, call)
+    only_punctuation_follows = not rest.strip(" .,;:!")
+    if only_punctuation_follows:
+        candidates.append(call)
+    for candidate in candidates:
+        if not candidate:
+            continue
+        action = parse(candidate)
+        if action:
             return action
     return None
 
 
 def _call_in(text: str) -> tuple[str, str]:
     """Return the `name[...]` at the beginning, with its brackets in pairs, and the rest; "" and the text if none."""
-    if (named := _NAME.match(text)) is None:
+    named = _NAME.match(text)
+    if named is None:
         return "", text
+    first_bracket = named.end() - 1
     depth = 0
-    for bracket in _BRACKET.finditer(text, named.end() - 1):
-        depth += 1 if bracket[0] == "[" else -1
-        if not depth:
-            return text[: bracket.end()].lstrip(" \t`*_\"'>"), text[bracket.end() :]
+    for bracket in _BRACKET.finditer(text, first_bracket):
+        if bracket[0] == "[":
+            depth += 1
+        else:
+            depth -= 1
+        if depth == 0:
+            call = text[: bracket.end()]
+            return call.lstrip(" \t`*_\"'>"), text[bracket.end() :]
     return "", text
 
 
-def _of_several_lines(text: str, parse: Callable[[str], Action | None]) -> Action | None:
+def _of_several_lines(text: str, parse: Parse) -> Action | None:
     """Return the action that a text of several lines is, in a block of code or not.
 
     If the first line is an action by itself, the rest is prose, and the result is None.
     """
-    # A program may begin with its indentation.
-    text = text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :].rstrip()
+    # Empty lines before it go, but a program may begin with its indentation.
+    first_character = len(text) - len(text.lstrip())
+    line_start = text.rfind("\n", 0, first_character) + 1
+    text = text[line_start:].rstrip()
+    action = _one_action(text, parse)
+    if action:
+        return action
     block = _BLOCK.fullmatch(text)
-    for each in (text, block["inner"].strip() if block else ""):
-        first, _, more = each.partition("\n")
-        if more and not _allowed(first, parse) and (action := parse(each)):
-            return action
-    return None
+    if block is None:
+        return None
+    return _one_action(block["inner"].strip(), parse)
+
+
+def _one_action(lines: str, parse: Parse) -> Action | None:
+    """Return the action that several lines are together; None if the first is one by itself."""
+    first, _, more = lines.partition("\n")
+    if not more or _allowed(first, parse):
+        return None
+    return parse(lines)
 
 
 def _bare(text: str) -> str:
@@ -146,16 +230,21 @@ def _bare(text: str) -> str:
     text = text.strip().removeprefix(">").strip()
     while len(text) > 1 and text[0] == text[-1] and text[0] in "`*_\"'":
         text = text[1:-1].strip()
-    # The opening mark was before "Action:".
-    plain = text.rstrip("`*")
-    return text if set(text[len(plain) :]) & set(plain) else plain.rstrip()
+    unmarked = text.rstrip("`*")
+    marks = set(text[len(unmarked) :])
+    # A mark that is within the text, too, belongs to it. Else the opening mark was before "Action:".
+    if marks & set(unmarked):
+        return text
+    return unmarked.rstrip()
 
 
 def _plain(text: str) -> str:
+    """Return a thought in one line, without its label."""
     return " ".join(_THOUGHT.sub("", text.strip()).split())
 
 
 def _said(thinking: re.Match[str]) -> str:
+    """Return what `think: ...` or `think[...]` says."""
     return thinking["said"] or thinking["quoted"] or ""
 
 
@@ -164,5 +253,9 @@ def _joined(*parts: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    lines = (line.strip() for line in text.splitlines() if line.strip() and not _FENCE.fullmatch(line))
-    return next(lines, "")
+    """Return the first line that is neither empty nor the fence of a block of code; empty if there is none."""
+    for line in text.splitlines():
+        stripped = line.strip()
+        if stripped and not _FENCE.fullmatch(line):
+            return stripped
+    return ""
