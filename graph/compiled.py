@@ -1,15 +1,14 @@
 """The compiled graph: how LangGraph runs it, alone or as a part of another graph."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import aclosing, closing
-from typing import Any, cast
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.graph.state import CompiledStateGraph
 
-from langgraph_reflexion.agents.transcript import as_message
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.streaming import Modes, shown_astream, shown_stream
 from langgraph_reflexion.loop.context import ReflexionContext, check_context
 from langgraph_reflexion.loop.tracing import TrialTracer
 from langgraph_reflexion.support.choices import UNLIMITED
@@ -32,116 +31,115 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return f"<{type(self).__name__} {self.name!r} of {self.builder!r}>"
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
-        return super().invoke(input, config, **self._whole(config) | options)
+        if not _is_node(config):
+            options.setdefault("output_keys", self.stream_channels_asis)
+        return super().invoke(input, config, **options)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
-        return await super().ainvoke(input, config, **self._whole(config) | options)
+        if not _is_node(config):
+            options.setdefault("output_keys", self.stream_channels_asis)
+        return await super().ainvoke(input, config, **options)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        self._check(input)
-        called = self._unlimited(config, options)
-        if not self._streams_tokens(options):
+        self._check_input(input)
+        called = self._called(config, options)
+        modes = self._modes(options)
+        if not _streams_tokens(modes):
             return super().stream(input, called, **options)
-        return self._outer(super().stream(input, called, **options | {"subgraphs": True}), options)
+        wanted = bool(options.pop("subgraphs", False))
+        chunks = super().stream(input, called, subgraphs=True, **options)
+        return shown_stream(chunks, modes, subgraphs=wanted)
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        self._check(input)
-        called = self._unlimited(config, options)
-        if not self._streams_tokens(options):
+        self._check_input(input)
+        called = self._called(config, options)
+        modes = self._modes(options)
+        if not _streams_tokens(modes):
             return super().astream(input, called, **options)
-        return self._aouter(super().astream(input, called, **options | {"subgraphs": True}), options)
+        wanted = bool(options.pop("subgraphs", False))
+        chunks = super().astream(input, called, subgraphs=True, **options)
+        return shown_astream(chunks, modes, subgraphs=wanted)
 
-    def _streams_tokens(self, options: Mapping[str, Any]) -> bool:
-        """Return whether a wrapped agent's messages are streamed; without subgraphs, as if they were this graph's."""
-        modes = options.get("stream_mode") or self.stream_mode
-        alone = "checkpoint_ns" not in ensure_config()["configurable"]
-        return alone and "messages" in ([modes] if isinstance(modes, str) else modes)
+    def _modes(self, options: Mapping[str, Any]) -> Modes:
+        """Return the modes in which a call streams: its own, or else the graph's."""
+        modes: Modes = options.get("stream_mode") or self.stream_mode
+        return modes
 
-    def _outer(self, chunks: Iterator[Any], options: Mapping[str, Any]) -> Iterator[Any]:
-        with closing(cast(Generator[Any, None, None], chunks)):
-            for chunk in chunks:
-                yield from self._shown(chunk, options)
+    def _check_input(self, input: Any) -> None:
+        """Refuse the unknown fields of an input whose schema forbids them, which LangGraph would ignore.
 
-    async def _aouter(self, chunks: AsyncIterator[Any], options: Mapping[str, Any]) -> AsyncIterator[Any]:
-        async with aclosing(cast(AsyncGenerator[Any, None], chunks)):
-            async for chunk in chunks:
-                for each in self._shown(chunk, options):
-                    yield each
-
-    def _shown(self, chunk: Any, options: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield a chunk of a stream with subgraphs as the caller is to see it."""
-        modes = options.get("stream_mode") or self.stream_mode
-        if not options.get("subgraphs"):
-            yield from outermost(chunk, modes)
-        elif mode_of(chunk, modes) == "messages":
-            yield with_message(chunk)
-        else:
-            yield chunk
-
-    def _whole(self, config: RunnableConfig | None) -> dict[str, Any]:
-        """Return the option by which the whole state is returned, unless a graph calls this one as its node."""
-        as_node = bool((config or {}).get("configurable", {}).get("checkpoint_ns"))
-        return {} if as_node else {"output_keys": self.stream_channels_asis}
-
-    def _check(self, input: Any) -> None:
-        """Refuse the unknown fields of an input whose schema forbids them, which LangGraph would ignore."""
+        Raises:
+            ConfigurationError: there is such a field.
+        """
         schema: Any = self.builder.input_schema
-        if not isinstance(input, Mapping) or getattr(schema, "model_config", {}).get("extra") != "forbid":
+        forbids = getattr(schema, "model_config", {}).get("extra") == "forbid"
+        if not forbids or not isinstance(input, Mapping):
             return
-        if unknown := ", ".join(repr(name) for name in input if name not in schema.model_fields):
-            takes = ", ".join(schema.model_fields)
-            raise ConfigurationError(f"unknown input field {unknown}: the input has the fields {takes}")
+        unknown = [repr(name) for name in input if name not in schema.model_fields]
+        if not unknown:
+            return
+        takes = ", ".join(schema.model_fields)
+        raise ConfigurationError(f"unknown input field {', '.join(unknown)}: the input has the fields {takes}")
 
-    def _unlimited(self, config: RunnableConfig | None, options: Mapping[str, Any]) -> RunnableConfig:
+    def _called(self, config: RunnableConfig | None, options: Mapping[str, Any]) -> RunnableConfig:
+        """Return the config of a run: without a limit, with a tracer of trials, and with the graph's name.
+
+        Raises:
+            ConfigurationError: the context has an unknown setting, or a pause could not be resumed.
+        """
         if self.context_schema is ReflexionContext:
             check_context(options.get("context"))
-        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]  # not in a run of another graph
-        if alone and self.checkpointer is None and getattr(self.builder, "pauses", False):
-            how = "create_reflexion(...).compile(checkpointer=...)"
-            raise ConfigurationError(f"approval pauses the run, which needs a checkpointer: {how}")
-        called: RunnableConfig = {**(config or {}), "recursion_limit": UNLIMITED}
+        self._check_pauses(config)
+        called = RunnableConfig(**(config or {}))
+        called["recursion_limit"] = UNLIMITED
         called["callbacks"] = self._traced(config)
         if self.name != NAME:
             called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
         return called
 
+    def _check_pauses(self, config: RunnableConfig | None) -> None:
+        """Refuse to run without a checkpointer what pauses for a person.
+
+        Raises:
+            ConfigurationError: the run could not be resumed.
+        """
+        pauses = getattr(self.builder, "pauses", False)
+        if not pauses or self.checkpointer is not None:
+            return
+        # In a run of another graph, its checkpointer is this graph's, too.
+        alone = "checkpoint_ns" not in ensure_config(config)["configurable"]
+        if alone:
+            how = "create_reflexion(...).compile(checkpointer=...)"
+            raise ConfigurationError(f"approval pauses the run, which needs a checkpointer: {how}")
+
     def _traced(self, config: RunnableConfig | None) -> BaseCallbackManager | list[BaseCallbackHandler]:
         """Return the callbacks of a run, with a tracer of trials of its own."""
-        sources: list[Any] = [config, self.config, ensure_config()]
-        given: Any = next((found for each in sources if each and (found := each.get("callbacks"))), [])
+        given = self._callbacks(config)
         if not isinstance(given, BaseCallbackManager):
             return [*given, TrialTracer()]
         callbacks = given.copy()
         callbacks.add_handler(TrialTracer(), inherit=True)
         return callbacks
 
-
-def mode_of(chunk: Any, modes: str | Sequence[str]) -> str:
-    """Return the mode of a chunk of a stream with subgraphs."""
-    if isinstance(chunk, dict):  # LangGraph's version 2
-        return str(chunk["type"])
-    return modes if isinstance(modes, str) else str(chunk[1])
-
-
-def outermost(chunk: Any, modes: str | Sequence[str]) -> Iterator[Any]:
-    """Yield a chunk as a stream without subgraphs has it, if it is this graph's or a wrapped agent's message."""
-    bare: Any
-    mode = mode_of(chunk, modes)
-    if mode == "messages":
-        chunk = with_message(chunk)
-    if isinstance(chunk, dict):
-        within, bare = chunk["ns"], {**chunk, "ns": ()}
-    else:
-        within, *rest = chunk
-        bare = rest[0] if isinstance(modes, str) else tuple(rest)
-    if not within or (mode == "messages" and len(within) == 1 and within[0].startswith("act:")):
-        yield bare
+    def _callbacks(self, config: RunnableConfig | None) -> Any:
+        """Return the callbacks of a call: its own, else the graph's, else those of the run in which it is called."""
+        for source in (config, self.config, ensure_config()):
+            if source and source.get("callbacks"):
+                return source["callbacks"]
+        return []
 
 
-def with_message(chunk: Any) -> Any:
-    """Return a chunk of `messages` with a message, of which a server has sent the data."""
-    if isinstance(chunk, dict):  # LangGraph's version 2
-        [message, *about] = chunk["data"]
-        return {**chunk, "data": (as_message(message), *about)}
-    *where, [message, *about] = chunk
-    return (*where, (as_message(message), *about))
+def _is_node(config: RunnableConfig | None) -> bool:
+    """Return whether another graph calls this one as its node: then only the output schema's fields are returned."""
+    configurable = (config or {}).get("configurable", {})
+    return bool(configurable.get("checkpoint_ns"))
+
+
+def _streams_tokens(modes: Modes) -> bool:
+    """Return whether a wrapped agent's messages are streamed; without subgraphs, as if they were this graph's."""
+    # Within a run of another graph, that graph streams them.
+    if "checkpoint_ns" in ensure_config()["configurable"]:
+        return False
+    if isinstance(modes, str):
+        return modes == "messages"
+    return "messages" in modes
