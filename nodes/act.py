@@ -38,15 +38,18 @@ class Act:
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         trajectory = state["trajectory"]
+        actor = self.actor.for_task(state["task"])
         call = CallId(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
         try:
             with charging(state, "act") as paid:
-                decision, reply = await self.actor.for_task(state["task"]).choose(state, config, call)
+                decision, reply = await actor.choose(state, config, call)
         except ModelFault as fault:
             return {"decision": None, "stop_reason": "fault", "fault": as_data(fault), **paid}
-        second = decision["action"] is None and trajectory and trajectory[-1]["action"] is None
-        if second and not self.thoughts_count:
+        after_thought = bool(trajectory) and trajectory[-1]["action"] is None
+        second_thought = after_thought and decision["action"] is None
+        if second_thought and not self.thoughts_count:
             # A thought alone is free. A second in a row counts as an invalid action, or the trial would not end.
             decision = Decision(thought=decision["thought"], action=Action(name="", args={}, text=""))
-        update = {"decision": decision, "prompt_budget": reply.prompt_budget}
-        return update | self.actor.keep(state, reply) | paid
+        update: Update = {"decision": decision, "prompt_budget": reply.prompt_budget}
+        update |= self.actor.keep(state, reply)
+        return update | paid

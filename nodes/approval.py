@@ -49,7 +49,9 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
     while True:
         request = {"name": name, "args": args, "description": f"{problem}{description}"}
         config = {"action_name": name, "allowed_decisions": ["approve", "edit", "reject"]}
-        match interrupt({"action_requests": [request], "review_configs": [config]}):
+        # The first time this pauses the run; when it is resumed, the node runs again, and this returns the answer.
+        answer = interrupt({"action_requests": [request], "review_configs": [config]})
+        match answer:
             case "approve" | {"decisions": [{"type": "approve"}]}:
                 return Answer()
             case "reject":
@@ -57,7 +59,8 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
             case {"decisions": [{"type": "reject", **rest}]}:
                 return Answer(rejected=True, reason=str(rest.get("message") or ""))
             case {"decisions": [{"type": "edit", "edited_action": {**edited}}]}:
-                if (read := read_edit(edited.get("name"), edited.get("args"))) is not None:
+                read = read_edit(edited.get("name"), edited.get("args"))
+                if read is not None:
                     return Answer(edited=read)
                 problem = f"This edit cannot be read: {edited!r:.500}\n\n"
             case other:

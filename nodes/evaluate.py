@@ -12,7 +12,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, tried
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
@@ -42,61 +42,104 @@ class Evaluate:
     memory: AgentMemory
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        fault, cut_short = state["fault"], state["stop_reason"] in ("budget", "fault")
-        seen, update = state, Update()
+        cut_short = state["stop_reason"] in ("budget", "fault")
+        fault = state["fault"]
+        update: Update = {}
         if not cut_short:
-            try:
-                with charging(state, "evaluate") as paid:
-                    settled = await self._finalize(state)
-                    steps = [*state["trajectory"], *settled.get("trajectory", [])]
-                    seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
-                    shown = await self._shown(seen)
-                    score = await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
-            except Fault as error:
-                fault = as_data(error)
-                if isinstance(error, EpisodeLost):  # resumed, the trial starts over
-                    update["stop_reason"] = "fault"
-            except GraphInterrupt as pause:
-                if "thread_id" in config.get("configurable", {}):
-                    raise
-                raise ConfigurationError(NO_THREAD) from pause
-            else:
-                self._check(score.score)
-                update = settled
-                if score.prepared is not None:
-                    update["task"] = {**state["task"], "prepared": state["task"]["prepared"] | score.prepared}
-                value, words = float(score.score), sanitize(score.feedback)
-                judged = Evaluation(success=value >= self.rules.threshold, score=value, feedback=words)
-                if score.unverified:
-                    judged["unverified"] = True
-                update["evaluation"] = judged
-            update |= paid
+            seen, update = await self._judged(state, config)
+            fault = update.pop("fault", fault)
             state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
+
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
-        actions, reward = actions_of(state), state["episode"]["reward"]
-        await self._release(state, actions, evaluated=cut_short or not fault)
+        await self._release(state, actions_of(state), evaluated=cut_short or not fault)
         used_up = self.budgets.used_up(state, config, trial=cut_short)
         status = self._status(state["trial"], fault, evaluation, used_up)
-        notes = [*state["notes"], str(used_up)] if status == "budget" and not cut_short else state["notes"]
+        notes = state["notes"]
+        if status == "budget" and not cut_short:
+            notes = [*notes, str(used_up)]
+
+        record = self._record(state, evaluation, fault, notes)
+        update["trials"] = [record]
+        update["best"] = _best([*state["trials"], record])
+        update["notes"] = notes
+        update["status"] = status
+        update["fault"] = fault
+        update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
+        return with_answer(state, update, config)
+
+    async def _judged(self, state: ReflexionState, config: RunnableConfig) -> tuple[ReflexionState, Update]:
+        """Return the trial as the evaluator has seen it, and the update with its evaluation.
+
+        Trouble outside, of which there is no evaluation, is the update's `fault`.
+
+        Raises:
+            ConfigurationError: the evaluator paused a run that cannot be resumed.
+        """
+        seen = state
+        try:
+            with charging(state, "evaluate") as paid:
+                settled = await self._finalize(state)
+                steps = [*state["trajectory"], *settled.get("trajectory", [])]
+                seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
+                shown = await self._shown(seen)
+                score = await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
+        except Fault as error:
+            failed: Update = {"fault": as_data(error)}
+            if isinstance(error, EpisodeLost):
+                # Resumed, the trial starts over.
+                failed["stop_reason"] = "fault"
+            return seen, failed | paid
+        except GraphInterrupt as pause:
+            if "thread_id" in config.get("configurable", {}):
+                raise
+            raise ConfigurationError(NO_THREAD) from pause
+
+        self._check(score.score)
+        update = settled
+        if score.prepared is not None:
+            task = state["task"]
+            update["task"] = {**task, "prepared": task["prepared"] | score.prepared}
+        update["evaluation"] = self._evaluation(score)
+        return seen, update | paid
+
+    def _evaluation(self, score: Score) -> Evaluation:
+        """Return a score with the verdict that follows from it."""
+        value = float(score.score)
+        success = value >= self.rules.threshold
+        evaluation = Evaluation(success=success, score=value, feedback=sanitize(score.feedback))
+        if score.unverified:
+            evaluation["unverified"] = True
+        return evaluation
+
+    def _record(
+        self, state: ReflexionState, evaluation: Evaluation | None, fault: str, notes: list[str]
+    ) -> TrialRecord:
+        """Return the record of the trial; one without an evaluation was cut short."""
+        episode = state["episode"]
+        stop_reason = state["stop_reason"] or "terminated"
+        if fault:
+            stop_reason = "fault"
         record = TrialRecord(
             trial=state["trial"],
-            success=None if fault or reward is None else reward >= self.rules.threshold,
-            verdict=evaluation["success"] if evaluation else None,
-            score=evaluation["score"] if evaluation else None,
-            stop_reason="fault" if fault else state["stop_reason"] or "terminated",
-            actions=len(actions),
+            success=None,
+            verdict=None,
+            score=None,
+            stop_reason=stop_reason,
+            actions=len(actions_of(state)),
             usage=state["usage"],
-            seconds=round(state["seconds"] - state["episode"]["began"], 3),
+            seconds=round(state["seconds"] - episode["began"], 3),
             notes=notes,
             fault=fault[:300],  # a record is small
         )
-        if evaluation and evaluation.get("unverified"):
-            record["unverified"] = True
-        best = _best([*state["trials"], record])
-        update |= {"trials": [record], "best": best, "notes": notes, "status": status, "fault": fault}
-        update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
-        return with_answer(state, update, config)
+        if episode["reward"] is not None and not fault:
+            record["success"] = episode["reward"] >= self.rules.threshold
+        if evaluation:
+            record["verdict"] = evaluation["success"]
+            record["score"] = evaluation["score"]
+            if evaluation.get("unverified"):
+                record["unverified"] = True
+        return record
 
     def _check(self, score: float) -> None:
         """Refuse a score that cannot be compared with the threshold.
@@ -107,8 +150,10 @@ class Evaluate:
         """
         if not math.isfinite(score):
             raise ValueError(f"an evaluator returns a finite score, not {score!r}")
-        # A reward is on the environment's own scale.
-        if score > 1.0 >= self.rules.threshold and not self.evaluator.oracle:
+        if self.evaluator.oracle:
+            # A reward is on the environment's own scale.
+            return
+        if score > 1.0 >= self.rules.threshold:
             raise ConfigurationError(
                 f"the evaluator returned the score {score:g}, and scores are at most 1, which is a success: divide "
                 "it by the highest score, or give a profile with a threshold on its scale, such as "
@@ -129,16 +174,22 @@ class Evaluate:
 
     async def _finalize(self, state: ReflexionState) -> Update:
         """Return what the environment adds to a trial that was stopped, and nothing for one that ended by itself."""
-        episode, trajectory = state["episode"], state["trajectory"]
+        episode = state["episode"]
         if episode["terminated"] or episode["truncated"]:
             return {}
         result = await self.pool.finalize(state["task"], actions_of(state), episode["snapshot"])
         if result is None:
             return {}
-        why = STOPPED.get(state["stop_reason"] or "", "The trial was stopped.")
-        step = Step(number=len(trajectory) + 1, thought=why, action=None, observation=sanitize(result.observation))
-        reward = episode["reward"] if result.reward is None else float(result.reward)
-        return {"trajectory": [step], "episode": {**episode, "reward": reward}}
+        step = Step(
+            number=len(state["trajectory"]) + 1,
+            thought=STOPPED.get(state["stop_reason"] or "", "The trial was stopped."),
+            action=None,
+            observation=sanitize(result.observation),
+        )
+        settled = episode.copy()
+        if result.reward is not None:
+            settled["reward"] = float(result.reward)
+        return {"trajectory": [step], "episode": settled}
 
     def _status(self, trial: int, fault: str, evaluation: Evaluation | None, used_up: str | None) -> Status:
         if fault:
@@ -149,13 +200,20 @@ class Evaluate:
             return "solved"
         if trial >= allowed_trials(self.rules.max_trials):
             return "failed"
-        return "budget" if used_up else "running"
+        if used_up:
+            return "budget"
+        return "running"
 
 
 def _best(records: Sequence[TrialRecord]) -> int | None:
+    """Return the number of the best trial; None if no trial has a verdict."""
+
     def rank(record: TrialRecord) -> tuple[Any, ...]:
         # Among equals, a trial that came to its own end is more of an answer than one that was stopped.
-        return record["verdict"], record["score"], record["stop_reason"] == "terminated", record["trial"]
+        came_to_its_end = record["stop_reason"] == "terminated"
+        return record["verdict"], record["score"], came_to_its_end, record["trial"]
 
-    scored = [record for record in records if record["verdict"] is not None]
-    return max(scored, key=rank)["trial"] if scored else None
+    judged = [record for record in records if record["verdict"] is not None]
+    if not judged:
+        return None
+    return max(judged, key=rank)["trial"]

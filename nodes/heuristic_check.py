@@ -20,10 +20,24 @@ class HeuristicCheck:
         for ended in ("terminated", "truncated"):
             if state["episode"][ended]:
                 return {"stop_reason": ended}
-        # A trial that starts over has no steps.
-        reason = self.heuristic(state["trajectory"]) if state["trajectory"] else None
-        if reason is not None and not (isinstance(reason, str) and reason):
-            raise TypeError(f"a heuristic returns why the trial should stop, in words, or None; got {reason!r}")
-        if reason is None and (used_up := self.budgets.used_up(state, config)):
+        reason = None
+        if state["trajectory"]:
+            # A trial that starts over has no steps.
+            reason = self.heuristic(state["trajectory"])
+        if reason is not None:
+            check_reason(reason)
+            return {"stop_reason": reason}
+        used_up = self.budgets.used_up(state, config)
+        if used_up:
             return {"stop_reason": "budget", "notes": [*state["notes"], used_up]}
-        return {"stop_reason": reason}
+        return {"stop_reason": None}
+
+
+def check_reason(reason: object) -> None:
+    """Check what a heuristic of the user's has returned, other than None.
+
+    Raises:
+        TypeError: it is not a reason in words.
+    """
+    if not isinstance(reason, str) or not reason:
+        raise TypeError(f"a heuristic returns why the trial should stop, in words, or None; got {reason!r}")

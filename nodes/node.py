@@ -15,17 +15,22 @@ class Node(Runnable[ReflexionState, Update]):
     """A node of the graph: a function of the state and the config, traced, with its time added to `seconds`."""
 
     def __init__(self, function: Callable[[ReflexionState, RunnableConfig], Awaitable[Update]], node: str) -> None:
-        self.function, self.node, self.name = function, node, type(function).__name__
+        self.function = function
+        self.node = node
+        # The name of the run in traces.
+        self.name = type(function).__name__
 
     def invoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         return run_blocking(self.ainvoke(input, config))
 
     async def ainvoke(self, input: ReflexionState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         began = time.perf_counter()
-        return timed(await observed(self.node, self.function, input, config or {}), input, began)
+        update = await observed(self.node, self.function, input, config or {})
+        return timed(update, input, began)
 
 
 def timed(update: Update, state: ReflexionState, began: float) -> Update:
     """Add the seconds since `began` to the task's."""
     before = update.get("seconds", state.get("seconds", 0.0))
-    return update | {"seconds": before + time.perf_counter() - began}
+    seconds = time.perf_counter() - began
+    return update | {"seconds": before + seconds}

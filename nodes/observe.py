@@ -2,17 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.base import Action, StepResult
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.loop.episodes import begin_anew
 from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Answer, ask_person
-from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+from langgraph_reflexion.state import Decision, EpisodeState, ReflexionState, Step, Update
 from langgraph_reflexion.support.text import sanitize
 
 HEARD = "OK."
@@ -30,38 +30,51 @@ class Observe:
     approve: Collection[str] = ()
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
-        decision, episode = cast(Decision, state["decision"]), state["episode"]
-        number, thought, action = len(state["trajectory"]) + 1, decision["thought"], decision["action"]
+        decision = cast(Decision, state["decision"])
+        thought = decision["thought"]
+        action = decision["action"]
+        number = len(state["trajectory"]) + 1
         if action is None:
             return {"trajectory": [Step(number=number, thought=thought, action=None, observation=HEARD)]}
-        answer = self._approved(state, thought, action) if action["name"] in self.approve else Answer()
-        action = answer.edited or action
+        answer = Answer()
+        if action["name"] in self.approve:
+            answer = self._approved(state, thought, action)
+        if answer.edited:
+            action = answer.edited
         if answer.rejected:
             # An action without a name changes nothing in the environment, live or replayed.
             action = Action(name="", args={}, text=action["text"])
+
+        before = state["episode"]
         try:
-            result, snapshot = await self.pool.step(state["task"], actions_of(state), action, episode["snapshot"])
+            result, snapshot = await self.pool.step(state["task"], actions_of(state), action, before["snapshot"])
         except EpisodeLost as lost:
             return await begin_anew(self.pool, state, lost)
         except Fault as fault:
             return {"stop_reason": "fault", "fault": as_data(fault)}
-        observation = f"{REJECTED} {answer.reason}".strip() if answer.rejected else sanitize(result.observation)
-        return {
-            "trajectory": [Step(number=number, thought=thought, action=action, observation=observation)],
-            "episode": {
-                **episode,
-                # An engine's numbers may be numpy's, which no checkpointer takes. None leaves the reward as it was.
-                "reward": episode["reward"] if result.reward is None else float(result.reward),
-                "terminated": bool(result.terminated),
-                "truncated": bool(result.truncated),
-                "snapshot": snapshot,
-            },
-        }
+        observation = sanitize(result.observation)
+        if answer.rejected:
+            observation = f"{REJECTED} {answer.reason}".strip()
+        step = Step(number=number, thought=thought, action=action, observation=observation)
+        return {"trajectory": [step], "episode": after(before, result, snapshot)}
 
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
+        """Ask a person about an action."""
         words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
         environment = self.pool.environment.for_task(state["task"])
         return ask_person(action["name"], action["args"], words, environment.read_call)
+
+
+def after(episode: EpisodeState, result: StepResult, snapshot: dict[str, Any] | None) -> EpisodeState:
+    """Return an episode as a step has left it."""
+    changed = episode.copy()
+    # An engine's numbers may be numpy's, which no checkpointer takes. None leaves the reward as it was.
+    if result.reward is not None:
+        changed["reward"] = float(result.reward)
+    changed["terminated"] = bool(result.terminated)
+    changed["truncated"] = bool(result.truncated)
+    changed["snapshot"] = snapshot
+    return changed
 
 
 def actions_of(state: ReflexionState) -> list[Action]:

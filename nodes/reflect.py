@@ -1,6 +1,8 @@
 """reflect: a failed trial becomes a reflection."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -59,60 +61,92 @@ class Reflect:
             again: Why a first reflection was of no use. The second is then written without the earlier ones.
         """
         known = failure(state, self.environment)
-        check = check_words(state["evaluation"], self.rules.feedback)
-        earlier = [] if again else state["reflections"]
-        goal = sanitize(state["task"]["instruction"])
-        if len(goal) > LONGEST_GOAL:
-            goal = ""
-        unjudged = bool(state["evaluation"] and state["evaluation"].get("unverified"))
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
+        earlier = state["reflections"]
+        if again:
+            earlier = []
+        evaluation = state["evaluation"]
+        unjudged = evaluation is not None and evaluation.get("unverified", False)
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
             examples, notes = left_over(fitting, earlier, left_out)
-            shown = bounded_trial(drop_longest(steps, self.rules.truncation))
-            failed = self.prompts.render(
-                "failed_trial",
-                observation=task_in_talk(state, self.prompts),
-                steps=shown,
-                calls=calls_of(shown),
-                check=check,
-                has_reason=has_reason(state["evaluation"], self.rules.feedback),
-                again=again,
-                goal=goal,
-                **known,
-                status=status_line(state["evaluation"], self.rules.feedback),
-                reflections=notes if self.rules.reflects_on_memory else [],
-                memory_map=self.memory.map.text(state) if self.memory.map else "",
-            )
-            failed = with_lessons(failed, state, self.prompts)
+            failed = self._failed_trial(state, known, steps, notes, again)
             last = with_pictures(failed, state, self.client.model)
             instruction = few_shot_reflections(self.prompts, examples, self.rules.layout, unjudged=unjudged)
             return [*instruction, last]
 
         return Prompt(render, state["trajectory"])
 
+    def _failed_trial(
+        self,
+        state: ReflexionState,
+        known: Mapping[str, Any],
+        steps: Sequence[Step],
+        reflections: Sequence[Reflection],
+        again: str,
+    ) -> str:
+        """Return the last message of a prompt: the trial, what is known of its failure, and the memory."""
+        feedback = self.rules.feedback
+        evaluation = state["evaluation"]
+        shown = bounded_trial(drop_longest(steps, self.rules.truncation))
+        goal = sanitize(state["task"]["instruction"])
+        if len(goal) > LONGEST_GOAL:
+            goal = ""
+        if not self.rules.reflects_on_memory:
+            reflections = []
+        memory_map = ""
+        if self.memory.map:
+            memory_map = self.memory.map.text(state)
+        failed = self.prompts.render(
+            "failed_trial",
+            observation=task_in_talk(state, self.prompts),
+            steps=shown,
+            calls=calls_of(shown),
+            check=check_words(evaluation, feedback),
+            has_reason=has_reason(evaluation, feedback),
+            again=again,
+            goal=goal,
+            **known,
+            status=status_line(evaluation, feedback),
+            reflections=reflections,
+            memory_map=memory_map,
+        )
+        return with_lessons(failed, state, self.prompts)
+
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         if not self.is_due(state):
             return {}
-        call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
-        update: Update = {}
         try:
             with charging(state, "reflect") as paid:
-                text = await self._written(state, config, call)
-                update["reflections"] = state["reflections"]
-                if text is not None:
-                    reflection = Reflection(trial=state["trial"], text=text)
-                    update["reflections"] = await self.memory.reflections.add(state, reflection, config)
-                if state.get("attempt"):
-                    # An empty answer counts as well, so that places are the numbers of attempts.
-                    update["answers"] = [*state.get("answers", []), digest_of(answer_of(state))]
+                update = await self._learned(state, config)
         except ModelFault as fault:
             words = as_data(fault)
-            ended = state["status"] == "failed"  # nothing waits for the reflection on the last trial
-            update = {"notes": [*state["notes"], words]} if ended else {"status": "fault", "fault": words}
+            if state["status"] == "failed":
+                # Nothing waits for the reflection on the last trial.
+                update = {"notes": [*state["notes"], words]}
+            else:
+                update = {"status": "fault", "fault": words}
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
-        return update | {"trials": [{**state["trials"][-1], **for_record(paid)}], **paid}
+        record = {**state["trials"][-1], **for_record(paid)}
+        return update | {"trials": [record]} | paid
+
+    async def _learned(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        """Return what is remembered of the trial.
+
+        Raises:
+            ModelFault: the model gave no reply.
+        """
+        call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
+        text = await self._written(state, config, call)
+        update: Update = {"reflections": state["reflections"]}
+        if text is not None:
+            reflection = Reflection(trial=state["trial"], text=text)
+            update["reflections"] = await self.memory.reflections.add(state, reflection, config)
+        if state.get("attempt"):
+            # An empty answer counts as well, so that places are the numbers of attempts.
+            update["answers"] = [*state.get("answers", []), digest_of(answer_of(state))]
+        return update
 
     def is_due(self, state: ReflexionState) -> bool:
         """Return whether the failed trial is reflected on: the last one of a task only for a reason."""
@@ -128,8 +162,7 @@ class Reflect:
         """
         if self.reflector:
             return await self.reflector.write(state, self.rules)
-        prompt = self.prompt(state)
-        reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
+        reply = await self.prompt(state).ask(self.client, state["prompt_budget"], config, call)
         if not self.rules.rejects_reflections or isinstance(self.client.model, KnowsSomeWorlds):
             # A model of rules says the same of the same mistake, however often it is asked.
             return reply.text
@@ -138,29 +171,45 @@ class Reflect:
         if why is None:
             return text
         note(f"{REJECTED}: {why}")
-        check = check_words(state["evaluation"], self.rules.feedback)
+        return await self._written_again(state, config, call, why)
+
+    async def _written_again(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, why: str
+    ) -> str | None:
+        """Return a second reflection, after a first one that is useless; None if this one is useless as well.
+
+        Raises:
+            ModelFault: the model gave no reply.
+        """
         point = why
         if has_reason(state["evaluation"], self.rules.feedback):
-            point = f'{why}, and the check said "{" ".join(check.split())}"'
+            check = check_words(state["evaluation"], self.rules.feedback)
+            said = " ".join(check.split())
+            point = f'{why}, and the check said "{said}"'
         again = call._replace(name=f"{call.name} again")
         reply = await self.prompt(state, point).ask(self.client, state["prompt_budget"], config, again)
         text = read_whole(reply.message)
-        why = self._why_useless(text, state)
-        if why is None:
+        why_again = self._why_useless(text, state)
+        if why_again is None:
             return text
-        note(f"{REJECTED}: {why}: {STANDS_ALONE}")
+        note(f"{REJECTED}: {why_again}: {STANDS_ALONE}")
         return None
 
     def _why_useless(self, text: str, state: ReflexionState) -> str | None:
+        """Return why a reflection on the trial is of no use, or None."""
+        # What the model has seen, which a reflection may quote but not repeat.
         actions = [step["action"]["text"] for step in state["trajectory"] if step["action"]]
         steps = [f"{step['thought']} {step['observation']}" for step in state["trajectory"]]
         check = check_words(state["evaluation"], self.rules.feedback)
         seen = "\n".join([task_in_talk(state, self.prompts), *actions, *steps, answer_of(state), check])
         request = self.prompts.render("reflect", examples=(), unjudged=False)
-        return why_useless(text, [each["text"] for each in state["reflections"]], seen, request)
+        earlier = [each["text"] for each in state["reflections"]]
+        return why_useless(text, earlier, seen, request)
 
 
 def read_whole(message: AIMessage) -> str:
     """Return the reflection in a reply; of one that its limit has cut, the whole sentences."""
     text = read_reflection(message.text)
-    return whole_sentences(text) if is_cut(message) else text
+    if is_cut(message):
+        return whole_sentences(text)
+    return text

@@ -34,53 +34,122 @@ class Reset:
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         task = await read_task(state, self.pool.environment)
-        # Only a task that has begun is prepared, which tells a new input on a used thread from the next trial.
-        begins = "prepared" not in task or state.get("status") != "running" or state["episode"]["task"] != task["id"]
-        resumed = state.get("trial") == 0  # before its first trial, whose preparation may be paid for
-        update: Update = {"stop_reason": None, "fault": "", "trajectory": Overwrite([]), "notes": [], "replies": {}}
-        update |= {"usage": state["usage"] if resumed else {}, "last_attempt": [], "prompt_budget": None}
+        begins = is_new(task, state)
+        # Before its first trial, whose preparation may be paid for.
+        resumed = state.get("trial") == 0
+        update: Update = {
+            "stop_reason": None,
+            "fault": "",
+            "trajectory": Overwrite([]),
+            "notes": [],
+            "replies": {},
+            "usage": {},
+            "last_attempt": [],
+            "prompt_budget": None,
+        }
+        if resumed:
+            update["usage"] = state["usage"]
         if config.get("configurable", {}).get(RECORD_PROMPTS) or "sent_prompts" in state:
-            update["sent_prompts"] = state.get("sent_prompts", []) if resumed else []
+            update["sent_prompts"] = []
+            if resumed:
+                update["sent_prompts"] = state.get("sent_prompts", [])
         if begins:
-            update |= {"status": "running", "trial": 1, "evaluation": None, "seconds": 0.0, "best": None}
-            update |= {"reflections": [], "trials": Overwrite([]), "task": task, "result": None, "answers": []}
-            update |= self.memory.lessons.begin(config)
+            began = 0.0
+            update |= self._first_trial(task, config)
             if not resumed:
                 self.budgets.start_task(task["id"], config)
         else:
-            if self.approval.reflections and any(each["trial"] == state["trial"] for each in state["reflections"]):
-                update["reflections"] = approved(state)
-                await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=True)
-            update["trial"] = state["trial"] + 1
-            if self.strategy.shows_last_attempt:
-                update["last_attempt"] = state["trajectory"]
-        if self.memory.map:
-            update["memory_map"] = None if begins else self.memory.map.lasting(state)
+            began = state["seconds"]
+            update |= await self._next_trial(state, config)
+
         try:
             with charging(update, "reset") as paid:
                 if begins:
-                    prepared = await self.pool.prepare(task)
-                    made = await tried(self.pool.retries, partial(self.evaluator.prepare, task, config))
-                    update["task"] = task = Task(**{**task, "prepared": prepared | made})
+                    task = await self._prepared(task, config)
+                    update["task"] = task
                 observation, snapshot = await self.pool.start(task)
         except Fault as fault:
             observation, snapshot = "", None
-            update |= {"stop_reason": "fault", "fault": as_data(fault)}
+            update["stop_reason"] = "fault"
+            update["fault"] = as_data(fault)
         update |= paid
         if update["trial"] == 1 and not update["fault"]:
             update |= await self.memory.lessons.recall(task, observation, config)
-        update["episode"] = new_episode(task, 0.0 if begins else state["seconds"], observation, snapshot)
+        update["episode"] = new_episode(task, began, observation, snapshot)
         return update
+
+    def _first_trial(self, task: Task, config: RunnableConfig) -> Update:
+        """Return what the state begins a task with."""
+        update: Update = {
+            "status": "running",
+            "trial": 1,
+            "evaluation": None,
+            "seconds": 0.0,
+            "best": None,
+            "reflections": [],
+            "trials": Overwrite([]),
+            "task": task,
+            "result": None,
+            "answers": [],
+        }
+        update |= self.memory.lessons.begin(config)
+        if self.memory.map:
+            update["memory_map"] = None
+        return update
+
+    async def _next_trial(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        """Return what a trial begins with after another one, once a person has approved the reflection on that."""
+        update: Update = {}
+        has_new_reflection = any(each["trial"] == state["trial"] for each in state["reflections"])
+        if self.approval.reflections and has_new_reflection:
+            update["reflections"] = approved(state)
+            await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=True)
+        update["trial"] = state["trial"] + 1
+        if self.strategy.shows_last_attempt:
+            update["last_attempt"] = state["trajectory"]
+        if self.memory.map:
+            update["memory_map"] = self.memory.map.lasting(state)
+        return update
+
+    async def _prepared(self, task: Task, config: RunnableConfig) -> Task:
+        """Return the task with what the environment and the evaluator make once for it.
+
+        Raises:
+            Fault: it cannot be made.
+        """
+        of_environment = await self.pool.prepare(task)
+        of_evaluator = await tried(self.pool.retries, partial(self.evaluator.prepare, task, config))
+        prepared = task.copy()
+        prepared["prepared"] = of_environment | of_evaluator
+        return prepared
+
+
+def is_new(task: Task, state: ReflexionState) -> bool:
+    """Return whether the task has not begun yet, which tells a new input on a used thread from the next trial."""
+    # Only a task that has begun is prepared.
+    if "prepared" not in task:
+        return True
+    if state.get("status") != "running":
+        return True
+    return state["episode"]["task"] != task["id"]
 
 
 def approved(state: ReflexionState) -> list[Reflection]:
     """Return the reflections after a person has seen the newest one: kept, edited or dropped."""
     *earlier, newest = state["reflections"]
-    words, trial = f"Task: {state['task']['instruction']}\nTrial {newest['trial']}", newest["trial"]
+    trial = newest["trial"]
+    words = f"Task: {state['task']['instruction']}\nTrial {trial}"
     answer = ask_person("reflection", {"text": newest["text"]}, words, _edited_text)
-    return earlier if answer.rejected else [*earlier, Reflection(trial=trial, text=answer.edited or newest["text"])]
+    if answer.rejected:
+        return earlier
+    return [*earlier, Reflection(trial=trial, text=answer.edited or newest["text"])]
 
 
 def _edited_text(name: Any, args: Any) -> str | None:
-    text = args.get("text") if isinstance(args, dict) else None
-    return text if isinstance(text, str) and text.strip() else None
+    """Return the text of an edited reflection; None if there is none."""
+    if not isinstance(args, dict):
+        return None
+    text = args.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return None
+    return text
