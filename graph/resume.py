@@ -28,25 +28,52 @@ def resume_point(state: ReflexionState | Mapping[str, Any]) -> ResumePoint | Non
             graph.update_state(config, *point)
             final = graph.invoke(None, config)
     """
-    agent_state = cast(Mapping[str, Any], state)
-    if "reflexion" in agent_state:
-        own = at_evaluation(cast(MiddlewareState, agent_state["reflexion"]))
-        return ResumePoint({"reflexion": own}, "model") if own else None
-    state = cast(ReflexionState, state)
+    given: Mapping[str, object] = state
+    if "reflexion" in given:
+        return _middleware_point(cast(MiddlewareState, given["reflexion"]))
+    return _point(cast(ReflexionState, state))
+
+
+def _middleware_point(own: MiddlewareState) -> ResumePoint | None:
+    """Return how an agent with `ReflexionMiddleware` continues, if it can."""
+    waiting = at_evaluation(own)
+    if not waiting:
+        return None
+    return ResumePoint({"reflexion": waiting}, "model")
+
+
+def _point(state: ReflexionState) -> ResumePoint | None:
+    """Return how a graph's task continues, if it has ended without a solution."""
     if state.get("status", "running") in ("solved", "running"):
         return None
     values: dict[str, Any] = {"status": "running", "fault": ""}
-    last, stopped = state["trials"][-1], state["stop_reason"]
     if state["status"] == "budget":
-        values["notes"] = state["notes"][:-1]  # the last note names the budget
+        # The last note names the budget.
+        values["notes"] = state["notes"][:-1]
+
+    last = state["trials"][-1]
     if last["stop_reason"] not in ("budget", "fault"):
-        values["trials"] = [{**last, "notes": values.get("notes", last["notes"])}]
+        # The trial has its verdict. Next comes the reflection or, if that is written, one more trial.
+        notes = values.get("notes", last["notes"])
+        values["trials"] = [{**last, "notes": notes}]
         reflected = any(each["trial"] == last["trial"] for each in state["reflections"])
-        return ResumePoint(values, "reflect" if reflected else "evaluate")
+        if reflected:
+            return ResumePoint(values, "reflect")
+        return ResumePoint(values, "evaluate")
+
+    # The trial was cut short: its record goes.
     values["trials"] = Overwrite(state["trials"][:-1])
-    if not state["episode"]["observation"] and not state["trajectory"]:
+    has_begun = bool(state["episode"]["observation"] or state["trajectory"])
+    if not has_begun:
         # There is no episode yet. `reset` counts the trial, and takes the last attempt from the trajectory.
-        values |= {"trial": state["trial"] - 1, "trajectory": Overwrite(state.get("last_attempt", []))}
+        values["trial"] = state["trial"] - 1
+        values["trajectory"] = Overwrite(state.get("last_attempt", []))
         return ResumePoint(values, "reflect")
-    values["stop_reason"] = None if stopped in ("budget", "fault") else stopped
-    return ResumePoint(values, "act" if stopped == "fault" and state.get("decision") else "heuristic_check")
+    stopped = state["stop_reason"]
+    values["stop_reason"] = stopped
+    if stopped in ("budget", "fault"):
+        values["stop_reason"] = None
+    if stopped == "fault" and state.get("decision"):
+        # The action was chosen, and not done.
+        return ResumePoint(values, "act")
+    return ResumePoint(values, "heuristic_check")

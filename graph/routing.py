@@ -10,27 +10,41 @@ from langgraph_reflexion.state import ReflexionState, Strategy
 
 def unless_fault(node: str) -> Callable[[ReflexionState], str]:
     """Continue with `node`; a fault goes straight to evaluate."""
-    return lambda state: "evaluate" if state["fault"] else node
+
+    def unless_fault(state: ReflexionState) -> str:
+        if state["fault"]:
+            return "evaluate"
+        return node
+
+    return unless_fault
 
 
 def after_heuristic_check(state: ReflexionState) -> str:
     """Continue the trial, or end it."""
-    return "evaluate" if state["stop_reason"] else "act"
+    if state["stop_reason"]:
+        return "evaluate"
+    return "act"
 
 
 def after_evaluate(rules: Rules) -> Callable[[ReflexionState], str]:
     """End the task, reflect on the trial, or begin the next one at once."""
-    ends = {"running", "failed"} if rules.reflects_at_end else {"running"}
     reflects = Strategy(rules.strategy).reflects
+    reflects_at_end = reflects and rules.reflects_at_end
 
     def after_evaluate(state: ReflexionState) -> str:
-        if reflects and state["status"] in ends:
+        if state["status"] == "running":
+            if reflects:
+                return "reflect"
+            return "reset"
+        if state["status"] == "failed" and reflects_at_end:
             return "reflect"
-        return "reset" if state["status"] == "running" else END
+        return END
 
     return after_evaluate
 
 
 def after_reflect(state: ReflexionState) -> str:
     """Begin the next trial, unless the reflection failed."""
-    return "reset" if state["status"] == "running" else END
+    if state["status"] == "running":
+        return "reset"
+    return END

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -18,7 +18,7 @@ from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Example, Prompts
 from langgraph_reflexion.prompts.few_shot import add_text, left_over
-from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+from langgraph_reflexion.state import Decision, Reflection, ReflexionState, Step, Update
 from langgraph_reflexion.support.text import sanitize
 
 
@@ -60,7 +60,9 @@ class Actor(ABC):
     def for_task(self, task: Task) -> Self:
         """Return the actor with the actions of this task; itself if all tasks have the same ones."""
         environment = self.environment.for_task(task)
-        return self if environment is self.environment else replace(self, environment=environment)
+        if environment is self.environment:
+            return self
+        return replace(self, environment=environment)
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask the model for the next step.
@@ -74,58 +76,92 @@ class Actor(ABC):
     async def _ask(
         self, state: ReflexionState, config: RunnableConfig, call: CallId, cue: str = "", **options: Any
     ) -> Reply:
-        options = {"max_tokens": self.environment.reply_tokens, "temperatures": self.rules.temperatures, **options}
-        return await self.prompt(state, cue).ask(self.client, state["prompt_budget"], config, call, **options)
+        """Ask the model; `cue` begins the reply."""
+        options.setdefault("max_tokens", self.environment.reply_tokens)
+        options.setdefault("temperatures", self.rules.temperatures)
+        prompt = self.prompt(state, cue)
+        return await prompt.ask(self.client, state["prompt_budget"], config, call, **options)
 
     def prompt(self, state: ReflexionState, cue: str = "") -> Prompt:
         """Return the prompt for the next step, with the memory map; `cue` begins the reply."""
-        earlier = len(state.get("last_attempt", []))
+        last_attempt = state.get("last_attempt", [])
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
-            shown = {"last_attempt": steps[:earlier], "trajectory": steps[earlier:]}
-            messages = self.messages(cast(ReflexionState, {**state, **shown}), cue, left_out)
-            return self.memory_map.append_to(messages, state, cue) if self.memory_map else messages
+            shown = state.copy()
+            shown["last_attempt"] = steps[: len(last_attempt)]
+            shown["trajectory"] = steps[len(last_attempt) :]
+            messages = self.messages(shown, cue, left_out)
+            if self.memory_map:
+                return self.memory_map.append_to(messages, state, cue)
+            return messages
 
-        return Prompt(render, [*state.get("last_attempt", []), *state["trajectory"]])
+        # All steps in one list, so that the longest observations of both trials are truncated first.
+        return Prompt(render, [*last_attempt, *state["trajectory"]])
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the prompt for the next step, `left_out` examples and reflections short; `cue` begins the reply."""
-        task = state["task"]
-        count = self.rules.examples
-        if self.rules.first_examples is not None and not (state["reflections"] or state.get("last_attempt")):
-            count = self.rules.first_examples
-        known = self.prompts.examples(task.get("kind"), count)
+        known = self.prompts.examples(state["task"].get("kind"), self._most_examples(state))
         examples, reflections = left_over(known, state["reflections"], left_out)
-        as_turns = self.rules.layout == "turns" and self.in_text
-        instruction = self.prompts.render(
-            self.instruction,
-            in_text=self.in_text,
-            actions=self.environment.shown_actions(task),
-            examples=[] if as_turns else [self._shown(example) for example in examples],
-            solved=len(examples) if as_turns else 0,
-            numbered=self.numbered,
-        )
-        opening = self.prompts.render(
-            self.opening,
-            observation=opening_of(state, self.prompts),
-            instruction=sanitize(task["instruction"]),
-            reflections=reflections if self.rules.shows_reflections else [],
-            last_attempt=state.get("last_attempt", []),
-            status=status_line(state["evaluation"], self.rules.feedback),
-            check=check_for_next_trial(state, self.rules),
-        )
-        messages: list[BaseMessage] = [SystemMessage(instruction)]
-        openings = [example.observation for example in examples] if as_turns else []
-        for index, text in enumerate([*openings, with_lessons(opening, state, self.prompts)]):
-            messages = add_text(messages, self.prompts.render("next_task", observation=text) if index else text)
-            if index < len(openings):
-                messages += self._turns(examples[index])
+        opening = self._opening(state, reflections)
+        if self.rules.layout == "turns" and self.in_text:
+            messages = self._with_turns(state, examples, opening)
+        else:
+            shown = [self._shown(example) for example in examples]
+            messages = add_text([self._instruction(state, shown, solved=0)], opening)
         replies = state.get("replies", {})
         for step in state["trajectory"]:
             messages += self._step(step, replies.get(str(step["number"])))
         return messages
 
+    def _most_examples(self, state: ReflexionState) -> int:
+        """Return the number of examples that the prompt shows."""
+        has_memory = bool(state["reflections"] or state.get("last_attempt"))
+        if self.rules.first_examples is not None and not has_memory:
+            return self.rules.first_examples
+        return self.rules.examples
+
+    def _instruction(self, state: ReflexionState, examples: Sequence[Example], *, solved: int) -> BaseMessage:
+        """Return the system message, with examples in it, or with the number of those that follow as turns."""
+        text = self.prompts.render(
+            self.instruction,
+            in_text=self.in_text,
+            actions=self.environment.shown_actions(state["task"]),
+            examples=examples,
+            solved=solved,
+            numbered=self.numbered,
+        )
+        return SystemMessage(text)
+
+    def _opening(self, state: ReflexionState, reflections: Sequence[Reflection]) -> str:
+        """Return the text of the task, with the memory of earlier trials and of other tasks."""
+        if not self.rules.shows_reflections:
+            reflections = []
+        opening = self.prompts.render(
+            self.opening,
+            observation=opening_of(state, self.prompts),
+            instruction=sanitize(state["task"]["instruction"]),
+            reflections=reflections,
+            last_attempt=state.get("last_attempt", []),
+            status=status_line(state["evaluation"], self.rules.feedback),
+            check=check_for_next_trial(state, self.rules),
+        )
+        return with_lessons(opening, state, self.prompts)
+
+    def _with_turns(self, state: ReflexionState, examples: Sequence[Example], opening: str) -> list[BaseMessage]:
+        """Return instruction and task, with the examples between them as messages like the trial's own."""
+        messages = [self._instruction(state, [], solved=len(examples))]
+        texts = [example.observation for example in examples]
+        texts.append(opening)
+        for index, text in enumerate(texts):
+            if index > 0:
+                text = self.prompts.render("next_task", observation=text)
+            messages = add_text(messages, text)
+            if index < len(examples):
+                messages += self._turns(examples[index])
+        return messages
+
     def _turns(self, example: Example) -> Sequence[BaseMessage]:
+        """Return the steps of an example as messages."""
         messages: list[BaseMessage] = []
         for number, step in enumerate(example.steps, 1):
             action = Action(name="", args={}, text=step.action)
@@ -150,6 +186,7 @@ class Actor(ABC):
         """Return the messages of a past step, from the reply that the state kept if there is one."""
 
     def _shown(self, example: Example) -> Example:
+        """Return an example as the instruction shows it."""
         return example
 
 
@@ -164,6 +201,8 @@ class TextActor(Actor):
         return {"stop": ["\nObservation:"]}
 
     def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
-        action = step["action"]
-        said = self.prompts.render("turn", thought=step["thought"], action=action and action["text"])
+        text = None
+        if step["action"]:
+            text = step["action"]["text"]
+        said = self.prompts.render("turn", thought=step["thought"], action=text)
         return AIMessage(said), HumanMessage(f"Observation: {step['observation']}")

@@ -7,13 +7,12 @@ is no halt at 3,896 tokens, which guarded a context of 4,097 (`context` handles 
 """
 
 import re
-from typing import cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import TextActor
-from langgraph_reflexion.actors.reply import LONGEST
+from langgraph_reflexion.actors.reply import LONGEST, LONGEST_PROSE
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.loop.prompting import drop_longest
 from langgraph_reflexion.models.calls import CallId, Reply
@@ -35,33 +34,44 @@ class TwoCallActor(TextActor):
         Raises:
             ModelFault: the model gave none.
         """
-        cue = self._cue(state)
-        thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
+        thinking = await self._ask(state, config, call, self._cue(state), stop=["\nAction"])
         thought = thought_in(thinking.text)
-        cue = self._cue(state, thought)
-        state = cast(ReflexionState, {**state, "prompt_budget": thinking.prompt_budget})
-        call = call._replace(name=f"{call.name} action")
-        acting = await self._ask(state, config, call, cue, stop=["\nObservation"])
+        # The action's prompt is no longer than the thought's had to be.
+        state = state.copy()
+        state["prompt_budget"] = thinking.prompt_budget
+        second_call = call._replace(name=f"{call.name} action")
+        acting = await self._ask(state, config, second_call, self._cue(state, thought), stop=["\nObservation"])
         action = self.decide(acting.message)["action"]
         if action is None or not (action["name"] or action["text"]):
             # Prose after the cue was meant as an action.
-            action = Action(name="", args={}, text=acting.text.strip().partition("\n")[0][:500])
+            first_line = acting.text.strip().partition("\n")[0]
+            action = Action(name="", args={}, text=first_line[:LONGEST_PROSE])
         return Decision(thought=thought, action=action), acting
 
     def _cue(self, state: ReflexionState, thought: str | None = None) -> str:
-        number = f" {len(state['trajectory']) + 1}" if self.numbered else ""
+        """Return the label of the thought; with a thought, that and the label of the action."""
+        number = ""
+        if self.numbered:
+            number = f" {len(state['trajectory']) + 1}"
         cue = f"Thought{number}:"
-        return cue if thought is None else f"{cue} {thought}\nAction{number}:"
+        if thought is None:
+            return cue
+        return f"{cue} {thought}\nAction{number}:"
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the instruction, and one message that ends with the cue."""
         earlier = drop_longest(state.get("last_attempt", []), self.rules.truncation)
-        before = cast(ReflexionState, {**state, "last_attempt": earlier, "trajectory": []})
+        before = state.copy()
+        before["last_attempt"] = earlier
+        before["trajectory"] = []
         instruction, opening = super().messages(before, left_out=left_out)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)
-        return [instruction, HumanMessage("\n".join(part for part in (opening.text, steps, cue) if part))]
+        parts = [part for part in (opening.text, steps, cue) if part]
+        return [instruction, HumanMessage("\n".join(parts))]
 
 
 def thought_in(reply: str) -> str:
     """Return the thought in a reply, in one line: without its label, up to the label of the next part."""
-    return " ".join(_NEXT_MARK.sub("", _OWN_MARK.sub("", reply[:LONGEST])).split())
+    unlabelled = _OWN_MARK.sub("", reply[:LONGEST])
+    thought = _NEXT_MARK.sub("", unlabelled)
+    return " ".join(thought.split())

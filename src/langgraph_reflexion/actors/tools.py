@@ -61,10 +61,13 @@ class ToolActor(Actor):
         """Parse the first tool call, else one that is written as text, else the text as an action."""
         thought = reply.text.strip()[:LONGEST]
         if reply.tool_calls:
-            return self._called(thought, reply.tool_calls[0]["name"], reply.tool_calls[0]["args"])
+            call = reply.tool_calls[0]
+            return self._called(thought, call["name"], call["args"])
         if reply.invalid_tool_calls:
             broken = reply.invalid_tool_calls[0]
-            text = f"{broken['name'] or ''}({broken['args'] or ''})"[:LONGEST]
+            name = broken["name"] or ""
+            args = broken["args"] or ""
+            text = f"{name}({args})"[:LONGEST]
             return Decision(thought=thought, action=Action(name="", args={}, text=text))
         # Small models write the call as JSON, which their servers do not read.
         said, written = read_calls(reply.text, self.environment.actions())
@@ -95,37 +98,52 @@ class ToolActor(Actor):
         if reply is None:
             return self._rebuilt(step)
         message = AIMessage(**reply)
-        calls, chosen = [*message.tool_calls, *message.invalid_tool_calls], self.decide(message)["action"]
-        sound = bool(chosen and chosen["name"] and message.tool_calls) and not message.invalid_tool_calls
-        if not sound and isinstance(message.content, str) and not any(message.additional_kwargs.values()):
-            # Servers may refuse a history with an unknown tool or broken JSON. Without reasoning nothing is lost.
+        chosen = self.decide(message)["action"]
+        if not goes_back(message, chosen):
             return self._rebuilt(step)
         observation = step["observation"]
-        if chosen and (done := step["action"]) and done["text"] != chosen["text"]:
-            observation = f"{INSTEAD.format(action=done['text'])}\n{observation}"
+        done = step["action"]
+        if chosen and done and done["text"] != chosen["text"]:
+            instead = INSTEAD.format(action=done["text"])
+            observation = f"{instead}\n{observation}"
+        calls = [*message.tool_calls, *message.invalid_tool_calls]
         if not calls:
-            return message, HumanMessage(observation)
-        observations = [observation] + [NOT_DONE] * (len(calls) - 1)
-        return message, *(
-            ToolMessage(said, tool_call_id=call["id"]) for said, call in zip(observations, calls, strict=True)
-        )
+            return [message, HumanMessage(observation)]
+        first, *others = calls
+        result = ToolMessage(observation, tool_call_id=first["id"])
+        # Providers require a result for each call.
+        not_done = [ToolMessage(NOT_DONE, tool_call_id=call["id"]) for call in others]
+        return [message, result, *not_done]
 
     def _rebuilt(self, step: Step) -> Sequence[BaseMessage]:
+        """Return the messages of a step as a model that calls tools would have written them."""
+        thought = step["thought"]
+        observation = step["observation"]
         action = step["action"]
-        if action is None or not action["name"]:
-            text = "\n".join(part for part in (step["thought"], action["text"] if action else "") if part)
-            observation = step["observation"]
-            if action is not None:
-                observation = f"{observation}\n{CALL_A_TOOL}"
-            return AIMessage(text or "..."), HumanMessage(observation)
+        if action is None:
+            return [AIMessage(thought or "..."), HumanMessage(observation)]
+        if not action["name"]:
+            said = "\n".join(part for part in (thought, action["text"]) if part)
+            return [AIMessage(said or "..."), HumanMessage(f"{observation}\n{CALL_A_TOOL}")]
         call_id = call_id_of(step["number"])
         call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
-        return (AIMessage(step["thought"], tool_calls=[call]), ToolMessage(step["observation"], tool_call_id=call_id))
+        return [AIMessage(thought, tool_calls=[call]), ToolMessage(observation, tool_call_id=call_id)]
 
     def _shown(self, example: Example) -> Example:
         steps = []
         for step in example.steps:
             action = self.environment.parse(step.action)
-            shown = call_text(action["name"], action["args"]) if action else step.action
-            steps.append(replace(step, action=shown))
+            text = step.action
+            if action:
+                text = call_text(action["name"], action["args"])
+            steps.append(replace(step, action=text))
         return replace(example, steps=tuple(steps))
+
+
+def goes_back(message: AIMessage, chosen: Action | None) -> bool:
+    """Return whether a reply goes back to the model as it came. Others are rebuilt from their step."""
+    has_sound_calls = bool(message.tool_calls) and not message.invalid_tool_calls
+    if has_sound_calls and chosen and chosen["name"]:
+        return True
+    # Servers may refuse a history with an unknown tool or broken JSON. Without reasoning nothing is lost.
+    return not isinstance(message.content, str) or any(message.additional_kwargs.values())

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -41,7 +41,9 @@ class Budget:
         """Return the limit that is reached, such as `100 tokens`, or None."""
         for field in fields(self):
             limit = getattr(self, field.name)
-            if limit is not None and getattr(used, field.name) >= limit:
+            if limit is None:
+                continue
+            if getattr(used, field.name) >= limit:
                 return f"{limit} {field.name}"
         return None
 
@@ -56,11 +58,23 @@ class Consumption(NamedTuple):
     seconds: float = 0.0
 
     def __add__(self, other: "Consumption") -> "Consumption":  # type: ignore[override]
-        return Consumption._make(a + b for a, b in zip(self, other, strict=True))
+        return Consumption(
+            actions=self.actions + other.actions,
+            llm_calls=self.llm_calls + other.llm_calls,
+            tokens=self.tokens + other.tokens,
+            cost=self.cost + other.cost,
+            seconds=self.seconds + other.seconds,
+        )
 
     def __sub__(self, before: "Consumption") -> "Consumption":
         """Return the increase; zero where a task went back to an earlier state."""
-        return Consumption._make(max(type(a)(0), a - b) for a, b in zip(self, before, strict=True))
+        return Consumption(
+            actions=max(0, self.actions - before.actions),
+            llm_calls=max(0, self.llm_calls - before.llm_calls),
+            tokens=max(0, self.tokens - before.tokens),
+            cost=max(0.0, self.cost - before.cost),
+            seconds=max(0.0, self.seconds - before.seconds),
+        )
 
 
 @checked
@@ -80,10 +94,13 @@ class Budgets:
     """
 
     def __init__(self, *, trial: Budget | None = None, task: Budget | None = None, run: Budget | None = None) -> None:
-        self.trial, self.task, self.run = (budget or Budget() for budget in (trial, task, run))
+        self.trial = trial or Budget()
+        self.task = task or Budget()
+        self.run = run or Budget()
         self._seen: dict[tuple[str, str], Consumption] = {}
         self._total = Consumption()
-        self._lock = threading.Lock()  # several threads may run the same graph
+        # Several threads may run the same graph.
+        self._lock = threading.Lock()
         self.start_clock()
 
     @property
@@ -110,7 +127,8 @@ class Budgets:
         used = _task(state)
         key = account_key(state["task"]["id"], config)
         with self._lock:
-            self._total += used - self._seen.get(key, Consumption())
+            seen = self._seen.get(key, Consumption())
+            self._total += used - seen
             self._seen[key] = used
         return used
 
@@ -119,52 +137,71 @@ class Budgets:
 
         The trial's counts until its end.
         """
-        accounts = [("trial", self.trial, _trial(state))] if trial else []
-        for scope, budget, used in [*accounts, ("task", self.task, self.record(state, config))]:
-            if limit := budget.used_up(used):
-                return f"{scope} budget of {limit} used up"
+        # First of all, as the run's account has to hold what this task has used.
+        used_by_task = self.record(state, config)
+        if trial:
+            limit = self.trial.used_up(_trial(state))
+            if limit:
+                return f"trial budget of {limit} used up"
+        limit = self.task.used_up(used_by_task)
+        if limit:
+            return f"task budget of {limit} used up"
         return self.run_used_up()
 
     def seconds_left(self, state: ReflexionState) -> float | None:
         """Return the seconds until a budget of a running trial is used up; None if no time is limited."""
         limits = [
-            (self.trial.seconds, state["seconds"] - state["episode"]["began"]),
+            (self.trial.seconds, _seconds_of_trial(state)),
             (self.task.seconds, state["seconds"]),
             (self.run.seconds, self.seconds),
         ]
         left = [limit - used for limit, used in limits if limit is not None]
-        return max(0.0, min(left)) + CLOCK if left else None
+        if not left:
+            return None
+        return max(0.0, min(left)) + CLOCK
 
     def run_used_up(self) -> str | None:
         """Return whether the run's budget is used up, as `used_up` does."""
-        limit = self.run.used_up(self._total._replace(seconds=self.seconds))
-        return f"run budget of {limit} used up" if limit else None
+        used = self._total._replace(seconds=self.seconds)
+        limit = self.run.used_up(used)
+        if limit is None:
+            return None
+        return f"run budget of {limit} used up"
 
 
 def account_key(task: str, config: RunnableConfig) -> tuple[str, str]:
     """Return the key of a task's account: its thread and its id."""
-    return str(config.get("configurable", {}).get("thread_id", "")), task
+    thread = config.get("configurable", {}).get("thread_id", "")
+    return str(thread), task
 
 
 def _trial(state: ReflexionState) -> Consumption:
+    """Return what the current trial has used."""
     actions = sum(step["action"] is not None for step in state["trajectory"])
-    return _used(actions, state["usage"], state["seconds"] - state["episode"]["began"])
+    return _used(actions, state["usage"], _seconds_of_trial(state))
+
+
+def _seconds_of_trial(state: ReflexionState) -> float:
+    return state["seconds"] - state["episode"]["began"]
 
 
 def _task(state: ReflexionState) -> Consumption:
+    """Return what a task has used in all its trials."""
     used = _trial(state)
     for record in state["trials"]:
+        # The current trial has a record, too, once it is evaluated.
         if record["trial"] != state["trial"]:
             used += _used(record["actions"], record["usage"], 0.0)
     return used._replace(seconds=state["seconds"])
 
 
 def _used(actions: int, usage: Mapping[str, Usage], seconds: float) -> Consumption:
-    nodes: Iterable[Usage] = usage.values()
-    return Consumption(
-        actions=actions,
-        llm_calls=sum(node["llm_calls"] for node in nodes),
-        tokens=sum(node["input_tokens"] + node["output_tokens"] for node in nodes),
-        cost=sum(node["cost"] for node in nodes),
-        seconds=seconds,
-    )
+    """Return the sum of the nodes' usage, with the actions and the time."""
+    llm_calls = 0
+    tokens = 0
+    cost = 0.0
+    for node in usage.values():
+        llm_calls += node["llm_calls"]
+        tokens += node["input_tokens"] + node["output_tokens"]
+        cost += node["cost"]
+    return Consumption(actions, llm_calls, tokens, cost, seconds)

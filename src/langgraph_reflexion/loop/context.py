@@ -28,8 +28,11 @@ def check_context(context: Any) -> None:
     Raises:
         ConfigurationError: it has an unknown setting.
     """
+    if not isinstance(context, Mapping):
+        return
     known = ReflexionContext.__annotations__
-    if isinstance(context, Mapping) and (unknown := [repr(name) for name in context if name not in known]):
+    unknown = [repr(name) for name in context if name not in known]
+    if unknown:
         raise ConfigurationError(f"context: no setting {', '.join(unknown)}: it takes {', '.join(known)}")
 
 
@@ -39,7 +42,10 @@ def in_context(name: str) -> Any:
         context = getattr(get_runtime(), "context", None)
     except (KeyError, RuntimeError):  # outside a graph
         return None
-    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+    if isinstance(context, Mapping):
+        return context.get(name)
+    # A dataclass or a model, as LangGraph makes of a `context_schema`.
+    return getattr(context, name, None)
 
 
 def allowed_trials(usual: int) -> int:
@@ -51,6 +57,9 @@ def allowed_trials(usual: int) -> int:
     given = in_context("max_trials")
     if given is None:
         return usual
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+    # True and False are integers to Python.
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    if not is_number or given < 1:
         raise ConfigurationError(f"context: max_trials must be a positive integer; got {given!r}")
-    return given
+    trials: int = given
+    return trials

@@ -17,7 +17,7 @@ from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.langgraph import AGENT_NAME
 from langgraph_reflexion.support.sync import to_thread
-from langgraph_reflexion.support.text import as_text, sanitize
+from langgraph_reflexion.support.text import as_text, count, sanitize
 
 INPUT = 'the graph\'s input is {"task": ...} or {"messages": [...]} with a human message in it'
 
@@ -34,31 +34,37 @@ SPEAKERS = {"human": "User", "ai": "Assistant", "system": "System"}
 def new_message(state: Mapping[str, Any]) -> HumanMessage | None:
     """Return the last human message of the conversation, unless the state's task began after it."""
     humans = [message for message in state.get("messages", []) if isinstance(message, HumanMessage)]
+    if not humans:
+        return None
+    last = humans[-1]
     task = state.get("task")
-    known = task.get("after") if isinstance(task, dict) else None
-    return humans[-1] if humans and _mark(humans[-1]) != known else None
+    if isinstance(task, dict) and task.get("after") == _mark(last):
+        return None
+    return last
 
 
 def _mark(message: HumanMessage) -> str:
     """Return what tells a message from any other, and from itself once a person has edited it."""
     said = message.text + in_text(pictures_in([message]))
-    return f"{message.id} {hashlib.blake2b(said.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+    digest = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8)
+    return f"{message.id} {digest.hexdigest()}"
 
 
 def pictures_in(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """Return what people have shown beside their words: pictures and other blocks of content."""
-    return [
-        block
-        for message in messages
-        if isinstance(message, HumanMessage) and isinstance(message.content, list)
-        for block in message.content
-        if isinstance(block, dict) and block.get("type") != "text"
-    ]
+    shown: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, HumanMessage) and isinstance(message.content, list):
+            blocks = [block for block in message.content if isinstance(block, dict)]
+            shown += [block for block in blocks if block.get("type") != "text"]
+    return shown
 
 
 def in_text(pictures: Sequence[Mapping[str, Any]]) -> str:
     """Return pictures as a text that tells them from others; empty if there are none."""
-    return json.dumps(pictures, sort_keys=True, default=str) if pictures else ""
+    if not pictures:
+        return ""
+    return json.dumps(pictures, sort_keys=True, default=str)
 
 
 @runtime_checkable
@@ -113,7 +119,8 @@ def earlier_talk(state: ReflexionState) -> str:
 
 def task_in_talk(state: ReflexionState, prompts: Prompts) -> str:
     """Return the opening of a trial for whoever judges it, after what was said before the task."""
-    opening, talk = opening_of(state, prompts), earlier_talk(state)
+    opening = opening_of(state, prompts)
+    talk = earlier_talk(state)
     if not talk:
         return opening
     return f"What was said before:\n{talk}\n\nWhat was asked then:\n{opening}"
@@ -128,13 +135,15 @@ def with_pictures(text: str, state: ReflexionState, model: object) -> HumanMessa
     sees = isinstance(profile, Mapping) and profile.get("image_inputs") is True
     if not sees or "attempt" not in state:
         return HumanMessage(text)
-    before, task = asked_in(state)
-    shown = [*before, task] if task else before
-    found = [inline_picture(block) for block in pictures_in(shown)]
-    pictures = [picture for picture in found if picture is not None][-MOST_PICTURES:]
+    shown, task = asked_in(state)
+    if task:
+        shown = [*shown, task]
+    inline = [inline_picture(block) for block in pictures_in(shown)]
+    pictures = [picture for picture in inline if picture is not None]
     if not pictures:
         return HumanMessage(text)
-    return HumanMessage([{"type": "text", "text": text}, *pictures])
+    newest = pictures[-MOST_PICTURES:]
+    return HumanMessage([{"type": "text", "text": text}, *newest])
 
 
 async def read_task(state: ReflexionState, environment: Environment) -> Task:
@@ -151,22 +160,48 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
         ConfigurationError: the input holds none of these, or the environment does not know the task.
     """
     given: Any = state.get("task")
-    begun, message = isinstance(given, dict) and "after" in given, new_message(state)
+    message = new_message(state)
+    begun = isinstance(given, dict) and "after" in given
     if begun and not message:
         # It may have been edited in the state since.
         return _read(given)
-    if message and (begun or not given):
-        given = environment.task_of(message) if isinstance(environment, Conversational) else message.text
-    task = environment.find_task(given) if isinstance(given, str) else _read(given)
-    return Task(**{**task, "after": _mark(message) if message else None})
+    mark = None
+    if message:
+        mark = _mark(message)
+        if begun or not given:
+            given = _asked_by(message, environment)
+    found = environment.find_task(given) if isinstance(given, str) else _read(given)
+    task = found.copy()
+    task["after"] = mark
+    return task
+
+
+def _asked_by(message: HumanMessage, environment: Environment) -> Task | str:
+    """Return the task of a message, or the text that names it."""
+    if isinstance(environment, Conversational):
+        return environment.task_of(message)
+    return message.text
 
 
 def _read(given: Any) -> Task:
-    task: dict[str, Any] = {**given} if isinstance(given, dict) else {}
-    words = all(isinstance(task.get(key), str) for key in ("id", "instruction"))
-    if words and isinstance(task.get("kind", ""), str) and isinstance(task.get("data", {}), dict):
-        return cast(Task, task)
-    raise ConfigurationError(INPUT if given is None else f"{INPUT}; got the task {given!r:.200}")
+    """Return the task that an input holds as data.
+
+    Raises:
+        ConfigurationError: it is not a task.
+    """
+    if given is None:
+        raise ConfigurationError(INPUT)
+    if not isinstance(given, dict) or not _is_task(given):
+        raise ConfigurationError(f"{INPUT}; got the task {given!r:.200}")
+    return cast(Task, dict(given))
+
+
+def _is_task(given: Mapping[str, Any]) -> bool:
+    """Return whether the fields that every task has are of the right types."""
+    has_words = isinstance(given.get("id"), str) and isinstance(given.get("instruction"), str)
+    has_kind = isinstance(given.get("kind", ""), str)
+    has_data = isinstance(given.get("data", {}), dict)
+    return has_words and has_kind and has_data
 
 
 def with_answer(state: ReflexionState, update: Update, config: RunnableConfig) -> Update:
@@ -174,11 +209,15 @@ def with_answer(state: ReflexionState, update: Update, config: RunnableConfig) -
 
     Around an agent, both are replaced by its own.
     """
+    answered = update.copy()
+    answered["result"] = state.get("result")
     is_best = update["best"] in (None, state["trial"])
-    update = {**update, "result": result_of_trial(state) if is_best else state.get("result")}
+    if is_best:
+        answered["result"] = result_of_trial(state)
     if update["status"] != "running" and state.get("messages"):
-        update["messages"] = [answer(in_words(state, update), state, update, config)]
-    return update
+        words = in_words(state, answered)
+        answered["messages"] = [answer(words, state, answered, config)]
+    return answered
 
 
 def answer(text: str, state: ReflexionState, update: Update, config: RunnableConfig) -> AIMessage:
@@ -189,35 +228,54 @@ def answer(text: str, state: ReflexionState, update: Update, config: RunnableCon
 
 def outcome_of(state: ReflexionState, update: Mapping[str, Any]) -> dict[str, Any]:
     """Return the outcome of a task, for the answer's metadata, from the last evaluation's update."""
+    score = None
     evaluation = update.get("evaluation")
+    if evaluation:
+        score = evaluation["score"]
     return {
         "status": update["status"],
         "trials": state["trial"],
         "best": update["best"],
-        "score": evaluation["score"] if evaluation else None,
+        "score": score,
         "fault": update["fault"],
     }
 
 
 def result_of_trial(state: ReflexionState) -> str:
     """Return the last action of the trial and its observation; empty if there was none."""
-    done = [step for step in state["trajectory"] if step["action"]]
-    if not done or not (action := done[-1]["action"]):
-        return ""
-    return f"{action['text']}\n{done[-1]['observation'][:SHOWN]}"
+    for step in reversed(state["trajectory"]):
+        action = step["action"]
+        if action:
+            return f"{action['text']}\n{step['observation'][:SHOWN]}"
+    return ""
 
 
 def in_words(state: ReflexionState, update: Update) -> str:
     """Return how a task has ended: the result of the best trial, and how often it was tried."""
-    trials = f"{state['trial']} trial{'s' * (state['trial'] > 1)}"
-    evaluation, why = update.get("evaluation"), ""
+    outcome = _outcome_in_words(state, update)
+    result = as_text(update["result"])
+    if not result:
+        return outcome
+    return f"{result}\n\n{outcome}"
+
+
+def _outcome_in_words(state: ReflexionState, update: Update) -> str:
+    """Return a task's status in a sentence, and the reason if there is one."""
+    trials = count(state["trial"], "trial")
+    why = ""
     match update["status"]:
         case "solved":
             outcome = f"Solved after {trials}."
         case "fault":
-            outcome, why = f"Stopped in trial {state['trial']}:", update["fault"]
+            outcome = f"Stopped in trial {state['trial']}:"
+            why = update["fault"]
         case "budget":
-            outcome, why = f"Stopped after {trials}:", " ".join(update["notes"][-1:])
+            outcome = f"Stopped after {trials}:"
+            # The last note names the budget.
+            why = " ".join(update["notes"][-1:])
         case _:
-            outcome, why = f"Not solved after {trials}.", evaluation["feedback"] if evaluation else ""
-    return "\n\n".join(filter(None, [as_text(update["result"]), f"{outcome} {why}".strip()]))
+            outcome = f"Not solved after {trials}."
+            evaluation = update.get("evaluation")
+            if evaluation:
+                why = evaluation["feedback"]
+    return f"{outcome} {why}".strip()

@@ -29,7 +29,12 @@ async def begin_anew(pool: EpisodePool, state: ReflexionState, lost: EpisodeLost
     """Begin the trial again in a fresh episode, and say so in its notes; what it has spent remains spent."""
     task = state["task"]
     try:
-        episode = new_episode(task, state["episode"]["began"], *await pool.start(task))
+        observation, snapshot = await pool.start(task)
     except Fault as fault:
         return {"stop_reason": "fault", "fault": as_data(fault)}
-    return {"trajectory": Overwrite([]), "replies": {}, "episode": episode, "notes": [*state["notes"], str(lost)]}
+    return {
+        "trajectory": Overwrite([]),
+        "replies": {},
+        "episode": new_episode(task, state["episode"]["began"], observation, snapshot),
+        "notes": [*state["notes"], str(lost)],
+    }

@@ -1,16 +1,16 @@
 """Custom stream events (`stream_mode="custom"`): the progress of a task for front ends, as small dicts."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from langgraph.config import get_stream_writer
 from langgraph.types import Overwrite
 
+from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.state import ReflexionState, Step, Update
 
 SHOWN = 500
 """Maximum number of characters of an observation in an event; the state has the whole text."""
-
 
 Event = dict[str, Any]
 """An event: its kind (`event`), the task's id (`task`), `trial`, and what `events_of` adds for its kind."""
@@ -31,27 +31,56 @@ def events_of(node: str, state: ReflexionState, update: Mapping[str, Any]) -> It
 
     A wrapped agent's actions come when its trial has ended. The verdict is None after a fault or a used-up budget.
     """
-    seen = cast(ReflexionState, {**state, **update})
-    if not isinstance(seen.get("task"), dict):
+    seen: Mapping[str, Any] = {**state, **update}
+    task = seen.get("task")
+    # Until `reset` has found it, a task may be words.
+    if not isinstance(task, dict):
         return
-    about = {"task": seen["task"]["id"], "trial": seen["trial"]}
+    about = {"task": task["id"], "trial": seen["trial"]}
     if node == "reset":
         yield {"event": "trial_started", **about}
     elif node == "observe":
         for step in steps_in(update):
-            if action := step["action"]:
-                observation = step["observation"][:SHOWN]
-                yield {"event": "action", **about, "number": step["number"], **action, "observation": observation}
+            if step["action"]:
+                yield _action_event(about, step, step["action"])
     elif node == "evaluate":
-        record, evaluation = update["trials"][-1], update.get("evaluation")
-        given = {name: record[name] for name in ("verdict", "score", "stop_reason")}
-        feedback = evaluation["feedback"] if evaluation else ""
-        yield {"event": "verdict", **about, **given, "feedback": feedback, "status": update["status"]}
+        yield _verdict_event(about, update)
     elif node == "reflect" and update.get("reflections"):
-        yield {"event": "reflection", **about, "text": update["reflections"][-1]["text"]}
+        newest = update["reflections"][-1]
+        yield {"event": "reflection", **about, "text": newest["text"]}
+
+
+def _action_event(about: Event, step: Step, action: Action) -> Event:
+    return {
+        "event": "action",
+        **about,
+        "number": step["number"],
+        **action,
+        "observation": step["observation"][:SHOWN],
+    }
+
+
+def _verdict_event(about: Event, update: Mapping[str, Any]) -> Event:
+    record = update["trials"][-1]
+    evaluation = update.get("evaluation")
+    feedback = ""
+    if evaluation:
+        feedback = evaluation["feedback"]
+    return {
+        "event": "verdict",
+        **about,
+        "verdict": record["verdict"],
+        "score": record["score"],
+        "stop_reason": record["stop_reason"],
+        "feedback": feedback,
+        "status": update["status"],
+    }
 
 
 def steps_in(update: Mapping[str, Any]) -> list[Step]:
     """Return the steps that an update adds to the trajectory, or replaces it with."""
-    steps = update.get("trajectory", [])
-    return cast(list[Step], steps.value if isinstance(steps, Overwrite) else steps)
+    written = update.get("trajectory", [])
+    steps: list[Step] = written
+    if isinstance(written, Overwrite):
+        steps = written.value
+    return steps

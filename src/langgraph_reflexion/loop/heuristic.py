@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import PositiveInt
 
+from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import checked
 from langgraph_reflexion.state import Step, StopReason
 
@@ -32,16 +33,43 @@ class Heuristic:
     count_thoughts: bool = False
 
     def __call__(self, trajectory: Sequence[Step]) -> StopReason | None:
-        steps = [self._key(step) for step in trajectory if step["action"] is not None or self.count_thoughts]
-        longest = len(steps) // (self.max_cycles + 1)
-        for period in range(1, min(longest, self.max_period or longest) + 1):
-            last = steps[-period * (self.max_cycles + 1) :]
-            if last[period:] == last[:-period]:
-                return "hallucination"
-        return "inefficient planning" if len(steps) > self.max_actions else None
+        steps = self._compared(trajectory)
+        if self._repeats(steps):
+            return "hallucination"
+        if len(steps) > self.max_actions:
+            return "inefficient planning"
+        return None
 
-    def _key(self, step: Step) -> tuple[object, str]:
-        done: object = step["thought"]
-        if (action := step["action"]) is not None:
-            done = (action["name"], action["args"]) if action["name"] else action["text"]
-        return done, step["observation"] if self.compare_observations else ""
+    def _compared(self, trajectory: Sequence[Step]) -> list[tuple[object, str]]:
+        """Return the steps that count, each as what makes it identical to another."""
+        steps = []
+        for step in trajectory:
+            action = step["action"]
+            observation = ""
+            if self.compare_observations:
+                observation = step["observation"]
+            if action is not None:
+                steps.append((done_in(action), observation))
+            elif self.count_thoughts:
+                steps.append((step["thought"], observation))
+        return steps
+
+    def _repeats(self, steps: Sequence[object]) -> bool:
+        """Return whether the last steps are more than `max_cycles` identical cycles."""
+        cycles = self.max_cycles + 1
+        longest = len(steps) // cycles
+        if self.max_period is not None:
+            longest = min(longest, self.max_period)
+        for period in range(1, longest + 1):
+            last = steps[-period * cycles :]
+            # The cycles are identical if each step equals the one a period earlier.
+            if last[period:] == last[:-period]:
+                return True
+        return False
+
+
+def done_in(action: Action) -> object:
+    """Return what tells an action from others: its name and arguments, or the text of an invalid one."""
+    if action["name"]:
+        return action["name"], action["args"]
+    return action["text"]

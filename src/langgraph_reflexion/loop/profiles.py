@@ -180,6 +180,7 @@ class Rules:
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are given, which None says that they are not."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -219,4 +220,6 @@ def load_profile(profile: str | Profile) -> Profile:
     Raises:
         ConfigurationError: there is no such profile.
     """
-    return profile if isinstance(profile, Profile) else PROFILES[one_of("profile", profile, PROFILES)]
+    if isinstance(profile, Profile):
+        return profile
+    return PROFILES[one_of("profile", profile, PROFILES)]

@@ -62,57 +62,83 @@ class Prompt:
         while True:
             try:
                 reply = await client.ask(messages, config, call, **options)
+                break
             except ContextTooLong as fault:
-                refused, fits = messages, int(size(messages) * SMALLER)
+                refused = messages
+                fits = int(size(refused) * SMALLER)
                 messages, left_out = self._fitted(fits)
                 if messages == refused:
                     words = "(nothing more can be left out of it: the task needs a model with a larger context)"
                     raise ContextTooLong(f"{fault} {words}", permanent=not client.replied) from fault
-            else:
-                if fits != budget:
-                    note(f"{call.name}: prompt too long, shortened to {fits} characters")
-                if left_out:
-                    note(f"{call.name}: prompt too long, {left_out} examples or reflections left out")
-                return Reply(reply.message, fits)
+        if fits != budget:
+            note(f"{call.name}: prompt too long, shortened to {fits} characters")
+        if left_out:
+            note(f"{call.name}: prompt too long, {left_out} examples or reflections left out")
+        return Reply(reply.message, fits)
 
     def _fitted(self, most: int | None) -> tuple[list[BaseMessage], int]:
         """Return the prompt in N characters, or as few as possible, and the number of things left out."""
-        left_out, messages = 0, self.render(list(self.steps), 0)
+        messages = self.render(list(self.steps), 0)
         if most is None or size(messages) <= most:
-            return messages, left_out
-        shown = truncate_observations(self.steps, _length(self.steps) - size(messages) + most)
+            return messages, 0
+        too_many = size(messages) - most
+        shown = truncate_observations(self.steps, _length(self.steps) - too_many)
         messages = self.render(shown, 0)
-        while size(messages) > most and (fewer := self.render(shown, left_out + 1)) != messages:
-            messages, left_out = fewer, left_out + 1
+        left_out = 0
+        while size(messages) > most:
+            fewer = self.render(shown, left_out + 1)
+            if fewer == messages:
+                # There is nothing more to leave out.
+                break
+            messages = fewer
+            left_out += 1
         return messages, left_out
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:
     """Return the steps, the longest observations truncated to a budget of characters for all; None is no limit."""
     shown = list(steps)
-    too_many = 0 if budget is None else _length(steps) - budget
-    # Among observations of similar length, the oldest first.
-    for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"]).bit_length()):
+    if budget is None:
+        return shown
+    too_many = _length(shown) - budget
+
+    def roughly_by_length(index: int) -> int:
+        # The number of binary digits: among observations of similar length, the oldest comes first.
+        return -len(shown[index]["observation"]).bit_length()
+
+    for index in sorted(range(len(shown)), key=roughly_by_length):
         if too_many <= 0:
             break
         observation = shown[index]["observation"]
-        short = f"{observation[:KEEP_CHARS]} [{len(observation) - KEEP_CHARS} characters left out]"
+        left_out = len(observation) - KEEP_CHARS
+        short = f"{observation[:KEEP_CHARS]} [{left_out} characters left out]"
         if len(short) < len(observation):
-            shown[index] = {**shown[index], "observation": short}
+            shown[index] = with_observation(shown[index], short)
             too_many -= len(observation) - len(short)
     return shown
+
+
+def with_observation(step: Step, observation: str) -> Step:
+    """Return the step with another observation."""
+    changed = step.copy()
+    changed["observation"] = observation
+    return changed
 
 
 def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
     """Return the steps without the longest observations, to fit about N tokens; None is no limit."""
     shown = list(steps)
+    if tokens is None:
+        return shown
     written = sum(map(_written, shown))
+    room = tokens * CHARACTERS_PER_TOKEN - written
     observed = _length(shown)
-    for index in sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"])):
-        if tokens is None or written + observed <= tokens * CHARACTERS_PER_TOKEN:
+    longest_first = sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"]))
+    for index in longest_first:
+        if observed <= room:
             break
         observed += len(LEFT_OUT) - len(shown[index]["observation"])
-        shown[index] = {**shown[index], "observation": LEFT_OUT}
+        shown[index] = with_observation(shown[index], LEFT_OUT)
     return shown
 
 
@@ -128,16 +154,19 @@ def bounded_trial(steps: Sequence[Step]) -> list[Step]:
     sizes = [_written(step) + len(step["observation"]) for step in shown]
     if sum(sizes) <= LONGEST_TRIAL:
         return shown
-    # How a trial ended says more than how it began.
+    # How a trial ended says more than how it began: the end gets the room that a quarter for the beginning leaves.
     first = _fitting(sizes, LONGEST_TRIAL // 4)
-    last = _fitting(sizes[:first:-1], LONGEST_TRIAL - sum(sizes[:first]))
-    head, tail = shown[: max(first, 1)], shown[len(shown) - max(last, 1) :]
+    room = LONGEST_TRIAL - sum(sizes[:first])
+    last = _fitting(sizes[:first:-1], room)
+    # Whatever their sizes, the first and the last step are shown.
+    head = shown[: max(first, 1)]
+    tail = shown[len(shown) - max(last, 1) :]
     left_out = len(shown) - len(head) - len(tail)
     if left_out <= 0:
         return shown
-    before = head[-1]
-    words = f"{before['observation']}\n[{count(left_out, 'step')} left out here]"
-    return [*head[:-1], {**before, "observation": words}, *tail]
+    words = f"{head[-1]['observation']}\n[{count(left_out, 'step')} left out here]"
+    head[-1] = with_observation(head[-1], words)
+    return head + tail
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:
@@ -150,8 +179,10 @@ def _fitting(sizes: Sequence[int], room: int) -> int:
 
 def _written(step: Step) -> int:
     """Return the number of characters that the actor wrote in a step."""
-    action = step["action"]
-    return len(step["thought"]) + (len(action["text"]) if action else 0)
+    written = len(step["thought"])
+    if step["action"]:
+        written += len(step["action"]["text"])
+    return written
 
 
 def opening_of(state: ReflexionState, prompts: Prompts) -> str:
@@ -162,14 +193,19 @@ def opening_of(state: ReflexionState, prompts: Prompts) -> str:
 def with_lessons(prompt: str, state: ReflexionState, prompts: Prompts) -> str:
     """Return a prompt preceded by the lessons recalled from other tasks, if any."""
     lessons = state.get("lessons")
-    return f"{prompts.render('recalled', lessons=lessons)}\n\n{prompt}" if lessons else prompt
+    if not lessons:
+        return prompt
+    recalled = prompts.render("recalled", lessons=lessons)
+    return f"{recalled}\n\n{prompt}"
 
 
 def with_usage(state: ReflexionState | Update, node: str, usage: Usage) -> dict[str, Usage]:
     """Return the trial's usage by node, with `usage` added to `node`."""
+    usage_by_node = state["usage"]
     if usage == NO_USAGE:
-        return state["usage"]
-    return {**state["usage"], node: add_usage(state["usage"].get(node, NO_USAGE), usage)}
+        return usage_by_node
+    before = usage_by_node.get(node, NO_USAGE)
+    return {**usage_by_node, node: add_usage(before, usage)}
 
 
 @contextmanager
@@ -187,10 +223,13 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
         finally:
             paid["usage"] = with_usage(state, node, account.usage)
             if account.notes:
+                # Each note once, in the order in which they were first made.
                 paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
             answered = [call for call in account.calls if call.reply is not None]
             if answered and "sent_prompts" in state:
-                step = len(state["trajectory"]) + 1 if node == "act" else None
+                step = None
+                if node == "act":
+                    step = len(state["trajectory"]) + 1
                 paid["sent_prompts"] = with_calls(state["sent_prompts"], answered, step)
 
 
