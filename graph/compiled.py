@@ -32,6 +32,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         if not _is_node(config):
+            # All channels of the state, which is more than the output schema has.
             options.setdefault("output_keys", self.stream_channels_asis)
         return super().invoke(input, config, **options)
 
@@ -46,6 +47,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         modes = self._modes(options)
         if not _streams_tokens(modes):
             return super().stream(input, called, **options)
+        # A wrapped agent is a subgraph, whose messages LangGraph streams only with subgraphs.
         wanted = bool(options.pop("subgraphs", False))
         chunks = super().stream(input, called, subgraphs=True, **options)
         return shown_stream(chunks, modes, subgraphs=wanted)
@@ -117,6 +119,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         given = self._callbacks(config)
         if not isinstance(given, BaseCallbackManager):
             return [*given, TrialTracer()]
+        # A copy, as the manager may belong to a run around this one.
         callbacks = given.copy()
         callbacks.add_handler(TrialTracer(), inherit=True)
         return callbacks

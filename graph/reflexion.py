@@ -252,7 +252,9 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Map
         ("evaluate", routing.after_evaluate(rules), ["reflect", "reset", END]),
         ("reflect", routing.after_reflect, ["reset", END]),
     ):
-        node = nodes[name] if isinstance(nodes[name], Runnable) else Node(nodes[name], name)
+        node = nodes[name]
+        if not isinstance(node, Runnable):
+            node = Node(node, name)
         graph.add_node(name, node, metadata=metadata.get(name))
         graph.add_conditional_edges(name, Router(path), ends)
     graph.add_edge(START, "reset")

@@ -51,17 +51,26 @@ def _point(state: ReflexionState) -> ResumePoint | None:
         # The last note names the budget.
         values["notes"] = state["notes"][:-1]
 
-    last = state["trials"][-1]
-    if last["stop_reason"] not in ("budget", "fault"):
-        # The trial has its verdict. Next comes the reflection or, if that is written, one more trial.
-        notes = values.get("notes", last["notes"])
-        values["trials"] = [{**last, "notes": notes}]
-        reflected = any(each["trial"] == last["trial"] for each in state["reflections"])
-        if reflected:
-            return ResumePoint(values, "reflect")
-        return ResumePoint(values, "evaluate")
+    if state["trials"][-1]["stop_reason"] in ("budget", "fault"):
+        return _within_trial(state, values)
+    return _after_verdict(state, values)
 
-    # The trial was cut short: its record goes.
+
+def _after_verdict(state: ReflexionState, values: dict[str, Any]) -> ResumePoint:
+    """Return how a task continues after its last trial: with the reflection, or with one more trial."""
+    last = state["trials"][-1]
+    notes = values.get("notes", last["notes"])
+    values["trials"] = [{**last, "notes": notes}]
+    reflected = any(each["trial"] == last["trial"] for each in state["reflections"])
+    # Written as a node, the values lead to what comes after that node.
+    if reflected:
+        return ResumePoint(values, "reflect")
+    return ResumePoint(values, "evaluate")
+
+
+def _within_trial(state: ReflexionState, values: dict[str, Any]) -> ResumePoint:
+    """Return how a trial that was cut short continues."""
+    # It gets its record at its end.
     values["trials"] = Overwrite(state["trials"][:-1])
     has_begun = bool(state["episode"]["observation"] or state["trajectory"])
     if not has_begun:

@@ -18,6 +18,7 @@ def shown_stream(chunks: Iterator[Any], modes: Modes, *, subgraphs: bool) -> Ite
         modes: The caller's stream modes.
         subgraphs: Whether the caller has asked for subgraphs.
     """
+    # LangGraph declares an iterator and returns a generator, which can be closed.
     generator = cast(Generator[Any, None, None], chunks)
     with closing(generator):
         for chunk in generator:

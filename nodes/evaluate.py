@@ -48,6 +48,7 @@ class Evaluate:
         if not cut_short:
             seen, update = await self._judged(state, config)
             fault = update.pop("fault", fault)
+            # As the update leaves it, but for the steps, of which the update has only the new ones.
             state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
 
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
@@ -56,6 +57,7 @@ class Evaluate:
         used_up = self.budgets.used_up(state, config, trial=cut_short)
         status = self._status(state["trial"], fault, evaluation, used_up)
         notes = state["notes"]
+        # A trial that a budget has cut short has its note already.
         if status == "budget" and not cut_short:
             notes = [*notes, str(used_up)]
 
@@ -80,8 +82,7 @@ class Evaluate:
         try:
             with charging(state, "evaluate") as paid:
                 settled = await self._finalize(state)
-                steps = [*state["trajectory"], *settled.get("trajectory", [])]
-                seen = cast(ReflexionState, {**state, **settled, "trajectory": steps})
+                seen = _settled(state, settled)
                 shown = await self._shown(seen)
                 score = await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
         except Fault as error:
@@ -91,6 +92,7 @@ class Evaluate:
                 failed["stop_reason"] = "fault"
             return seen, failed | paid
         except GraphInterrupt as pause:
+            # The evaluator asks a person: LangGraph stops here, if it can go on later.
             if "thread_id" in config.get("configurable", {}):
                 raise
             raise ConfigurationError(NO_THREAD) from pause
@@ -187,6 +189,7 @@ class Evaluate:
             observation=sanitize(result.observation),
         )
         settled = episode.copy()
+        # None leaves the reward as it was.
         if result.reward is not None:
             settled["reward"] = float(result.reward)
         return {"trajectory": [step], "episode": settled}
@@ -195,6 +198,7 @@ class Evaluate:
         if fault:
             return "fault"
         if evaluation is None:
+            # Without a fault, only a budget leaves a trial unjudged.
             return "budget"
         if evaluation["success"]:
             return "solved"
@@ -203,6 +207,16 @@ class Evaluate:
         if used_up:
             return "budget"
         return "running"
+
+
+def _settled(state: ReflexionState, settled: Update) -> ReflexionState:
+    """Return the state with what the environment has added to a trial that was stopped."""
+    if not settled:
+        return state
+    seen = state.copy()
+    seen["trajectory"] = [*state["trajectory"], *settled["trajectory"]]
+    seen["episode"] = settled["episode"]
+    return seen
 
 
 def _best(records: Sequence[TrialRecord]) -> int | None:

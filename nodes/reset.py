@@ -37,22 +37,7 @@ class Reset:
         begins = is_new(task, state)
         # Before its first trial, whose preparation may be paid for.
         resumed = state.get("trial") == 0
-        update: Update = {
-            "stop_reason": None,
-            "fault": "",
-            "trajectory": Overwrite([]),
-            "notes": [],
-            "replies": {},
-            "usage": {},
-            "last_attempt": [],
-            "prompt_budget": None,
-        }
-        if resumed:
-            update["usage"] = state["usage"]
-        if config.get("configurable", {}).get(RECORD_PROMPTS) or "sent_prompts" in state:
-            update["sent_prompts"] = []
-            if resumed:
-                update["sent_prompts"] = state.get("sent_prompts", [])
+        update = _any_trial(state, config, resumed=resumed)
         if begins:
             began = 0.0
             update |= self._first_trial(task, config)
@@ -72,7 +57,9 @@ class Reset:
             observation, snapshot = "", None
             update["stop_reason"] = "fault"
             update["fault"] = as_data(fault)
+        # Paid for in any case, also where the preparation has failed.
         update |= paid
+        # Recalled once for a task, by what its first trial shows.
         if update["trial"] == 1 and not update["fault"]:
             update |= await self.memory.lessons.recall(task, observation, config)
         update["episode"] = new_episode(task, began, observation, snapshot)
@@ -100,6 +87,7 @@ class Reset:
     async def _next_trial(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Return what a trial begins with after another one, once a person has approved the reflection on that."""
         update: Update = {}
+        # Asked before anything else is done, as the node runs again once the person has answered.
         has_new_reflection = any(each["trial"] == state["trial"] for each in state["reflections"])
         if self.approval.reflections and has_new_reflection:
             update["reflections"] = approved(state)
@@ -122,6 +110,30 @@ class Reset:
         prepared = task.copy()
         prepared["prepared"] = of_environment | of_evaluator
         return prepared
+
+
+def _any_trial(state: ReflexionState, config: RunnableConfig, *, resumed: bool) -> Update:
+    """Return what every trial begins with; a task that is resumed keeps what was paid before its first trial."""
+    update: Update = {
+        "stop_reason": None,
+        "fault": "",
+        # The steps of the last trial would otherwise be merged with the next one's.
+        "trajectory": Overwrite([]),
+        "notes": [],
+        "replies": {},
+        "usage": {},
+        "last_attempt": [],
+        "prompt_budget": None,
+    }
+    if resumed:
+        update["usage"] = state["usage"]
+    # A task whose prompts were recorded once is recorded to its end.
+    records = config.get("configurable", {}).get(RECORD_PROMPTS) or "sent_prompts" in state
+    if records:
+        update["sent_prompts"] = []
+        if resumed:
+            update["sent_prompts"] = state.get("sent_prompts", [])
+    return update
 
 
 def is_new(task: Task, state: ReflexionState) -> bool:

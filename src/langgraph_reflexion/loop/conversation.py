@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -101,8 +101,10 @@ def earlier_talk(state: ReflexionState) -> str:
     before, _ = asked_in(state)
     lines: list[str] = []
     room = LONGEST_TALK
+    # From the newest message back, until there is no room for another.
     for message in reversed(before):
         who = SPEAKERS.get(message.type)
+        # In one line each, so that no message can pass for two.
         words = " ".join(sanitize(message.text).split())
         if who is None or not words:
             continue
@@ -170,8 +172,8 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
         mark = _mark(message)
         if begun or not given:
             given = _asked_by(message, environment)
-    found = environment.find_task(given) if isinstance(given, str) else _read(given)
-    task = found.copy()
+    task = _found(given, environment).copy()
+    # What tells this message from the next one, which is a new task.
     task["after"] = mark
     return task
 
@@ -183,6 +185,13 @@ def _asked_by(message: HumanMessage, environment: Environment) -> Task | str:
     return message.text
 
 
+def _found(given: Any, environment: Environment) -> Task:
+    """Return the task that the input holds, or names."""
+    if isinstance(given, str):
+        return environment.find_task(given)
+    return _read(given)
+
+
 def _read(given: Any) -> Task:
     """Return the task that an input holds as data.
 
@@ -191,13 +200,15 @@ def _read(given: Any) -> Task:
     """
     if given is None:
         raise ConfigurationError(INPUT)
-    if not isinstance(given, dict) or not _is_task(given):
+    if not _is_task(given):
         raise ConfigurationError(f"{INPUT}; got the task {given!r:.200}")
-    return cast(Task, dict(given))
+    return given.copy()
 
 
-def _is_task(given: Mapping[str, Any]) -> bool:
-    """Return whether the fields that every task has are of the right types."""
+def _is_task(given: Any) -> TypeGuard[Task]:
+    """Return whether this is a task, by the fields that it has or may have."""
+    if not isinstance(given, dict):
+        return False
     has_words = isinstance(given.get("id"), str) and isinstance(given.get("instruction"), str)
     has_kind = isinstance(given.get("kind", ""), str)
     has_data = isinstance(given.get("data", {}), dict)

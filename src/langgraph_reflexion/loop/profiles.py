@@ -6,7 +6,7 @@ environment it becomes `Rules`, in which every value is decided.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
@@ -111,6 +111,7 @@ class Profile:
             ConfigurationError: a value is wrong.
         """
         overrides = environment.profile_overrides
+        # From the weakest to the strongest: each replaces values of those before it.
         rules = Rules(self.name)
         rules = rules.with_values(environment.profile_defaults)
         rules = rules.with_values(_given(vars(self)))
@@ -120,7 +121,8 @@ class Profile:
         rules = rules.with_values(overrides.get(f"{self.name}/{rules.actor}", {}))
         if strategy is not None:
             chosen = str(one_of("strategy", strategy, Strategy))
-            rules = replace(rules, strategy=cast(StrategyName, chosen))
+            rules = rules.with_values({"strategy": chosen})
+        # Two kinds of memory share the prompt: a given size of the memory still counts more.
         if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
             rules = replace(rules, memory_size=rules.memory_beside_attempt)
         return rules.with_values(_given(given))
