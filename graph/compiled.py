@@ -92,6 +92,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         if self.context_schema is ReflexionContext:
             check_context(options.get("context"))
         self._check_pauses(config)
+        # A copy, as the caller's config may be used again.
         called = RunnableConfig(**(config or {}))
         called["recursion_limit"] = UNLIMITED
         called["callbacks"] = self._traced(config)

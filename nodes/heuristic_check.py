@@ -17,6 +17,7 @@ class HeuristicCheck:
     budgets: Budgets
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        # The environment knows best: a trial that it has ended is not a hallucination.
         for ended in ("terminated", "truncated"):
             if state["episode"][ended]:
                 return {"stop_reason": ended}
@@ -27,6 +28,7 @@ class HeuristicCheck:
         if reason is not None:
             check_reason(reason)
             return {"stop_reason": reason}
+        # Last, as a trial that stops by itself is evaluated, and one that a budget cuts short is not.
         used_up = self.budgets.used_up(state, config)
         if used_up:
             return {"stop_reason": "budget", "notes": [*state["notes"], used_up]}

@@ -36,6 +36,7 @@ class Observe:
         number = len(state["trajectory"]) + 1
         if action is None:
             return {"trajectory": [Step(number=number, thought=thought, action=None, observation=HEARD)]}
+        # Asked before the action is done: when the run is resumed, the node runs again from its beginning.
         answer = Answer()
         if action["name"] in self.approve:
             answer = self._approved(state, thought, action)
@@ -46,6 +47,7 @@ class Observe:
             action = Action(name="", args={}, text=action["text"])
 
         before = state["episode"]
+        # The pool finds the episode by the actions taken so far, and replays them if it is not live any more.
         try:
             result, snapshot = await self.pool.step(state["task"], actions_of(state), action, before["snapshot"])
         except EpisodeLost as lost:

@@ -62,6 +62,7 @@ class Reflect:
         """
         known = failure(state, self.environment)
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
+        # A model that has copied an earlier reflection would copy it again.
         earlier = state["reflections"]
         if again:
             earlier = []
@@ -89,6 +90,7 @@ class Reflect:
         feedback = self.rules.feedback
         evaluation = state["evaluation"]
         shown = bounded_trial(drop_longest(steps, self.rules.truncation))
+        # Repeated after the trial, unless it is too long for that.
         goal = sanitize(state["task"]["instruction"])
         if len(goal) > LONGEST_GOAL:
             goal = ""
@@ -170,6 +172,7 @@ class Reflect:
         why = self._why_useless(text, state)
         if why is None:
             return text
+        # The note stays, so that the record of the trial tells of the call that was paid for nothing.
         note(f"{REJECTED}: {why}")
         return await self._written_again(state, config, call, why)
 

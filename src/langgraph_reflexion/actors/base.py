@@ -103,11 +103,13 @@ class Actor(ABC):
         known = self.prompts.examples(state["task"].get("kind"), self._most_examples(state))
         examples, reflections = left_over(known, state["reflections"], left_out)
         opening = self._opening(state, reflections)
+        # Models that think refuse a history of tool calls without their thoughts, which examples do not have.
         if self.rules.layout == "turns" and self.in_text:
             messages = self._with_turns(state, examples, opening)
         else:
             shown = [self._shown(example) for example in examples]
             messages = add_text([self._instruction(state, shown, solved=0)], opening)
+        # Last, so that the prompt grows only at its end, and a provider's cache of prefixes hits.
         replies = state.get("replies", {})
         for step in state["trajectory"]:
             messages += self._step(step, replies.get(str(step["number"])))
@@ -153,6 +155,7 @@ class Actor(ABC):
         texts = [example.observation for example in examples]
         texts.append(opening)
         for index, text in enumerate(texts):
+            # The words that a new task begins are missing before the first one alone.
             if index > 0:
                 text = self.prompts.render("next_task", observation=text)
             messages = add_text(messages, text)
@@ -197,7 +200,7 @@ class TextActor(Actor):
         return read_reply(reply.text, self.environment.parse)
 
     def _options(self) -> dict[str, Any]:
-        # The observation is the environment's.
+        # The observation is the environment's to give, and not the model's to invent.
         return {"stop": ["\nObservation:"]}
 
     def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:

@@ -82,6 +82,7 @@ class ToolActor(Actor):
         if spec is None:
             # Providers may refuse a history that names an unknown tool.
             return Decision(thought=thought, action=Action(name="", args={}, text=text))
+        # With an argument missing, there is no text form.
         if set(args) >= spec.written:
             text = spec.render(args)
         return Decision(thought=thought, action=Action(name=called, args=args, text=text))
@@ -98,6 +99,7 @@ class ToolActor(Actor):
         if reply is None:
             return self._rebuilt(step)
         message = AIMessage(**reply)
+        # What the model has called, which is not what was done if a person has edited it.
         chosen = self.decide(message)["action"]
         if not goes_back(message, chosen):
             return self._rebuilt(step)
@@ -108,6 +110,7 @@ class ToolActor(Actor):
             observation = f"{instead}\n{observation}"
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         if not calls:
+            # The action was text.
             return [message, HumanMessage(observation)]
         first, *others = calls
         result = ToolMessage(observation, tool_call_id=first["id"])

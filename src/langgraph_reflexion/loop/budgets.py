@@ -120,6 +120,7 @@ class Budgets:
     def start_task(self, task: str, config: RunnableConfig) -> None:
         """Start the account of a task on the thread of `config` from zero."""
         with self._lock:
+            # The run's account keeps what an earlier run of the task has used.
             self._seen.pop(account_key(task, config), None)
 
     def record(self, state: ReflexionState, config: RunnableConfig) -> Consumption:
@@ -127,6 +128,7 @@ class Budgets:
         used = _task(state)
         key = account_key(state["task"]["id"], config)
         with self._lock:
+            # What this task had used when it was last recorded is in the run's account already.
             seen = self._seen.get(key, Consumption())
             self._total += used - seen
             self._seen[key] = used
@@ -158,6 +160,7 @@ class Budgets:
         left = [limit - used for limit, used in limits if limit is not None]
         if not left:
             return None
+        # A little more, so that the budget is surely used up when the time is over.
         return max(0.0, min(left)) + CLOCK
 
     def run_used_up(self) -> str | None:

@@ -64,6 +64,7 @@ class Prompt:
                 reply = await client.ask(messages, config, call, **options)
                 break
             except ContextTooLong as fault:
+                # The model alone knows its limit: try again with less, step by step.
                 refused = messages
                 fits = int(size(refused) * SMALLER)
                 messages, left_out = self._fitted(fits)
@@ -112,6 +113,7 @@ def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Ste
         observation = shown[index]["observation"]
         left_out = len(observation) - KEEP_CHARS
         short = f"{observation[:KEEP_CHARS]} [{left_out} characters left out]"
+        # The words that say so may be longer than what they stand for.
         if len(short) < len(observation):
             shown[index] = with_observation(shown[index], short)
             too_many -= len(observation) - len(short)
@@ -225,6 +227,7 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
             if account.notes:
                 # Each note once, in the order in which they were first made.
                 paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
+            # A call that failed has nothing to show.
             answered = [call for call in account.calls if call.reply is not None]
             if answered and "sent_prompts" in state:
                 step = None

@@ -43,6 +43,7 @@ class TrialTracer(BaseCallbackHandler):
         self.span: AsyncCallbackManagerForChainRun | None = None
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **more: Any) -> None:
+        # The first run is that of the graph; those of its nodes follow.
         if self.root is None:
             self.root = run_id
 
@@ -58,6 +59,7 @@ class TrialTracer(BaseCallbackHandler):
 
     async def begin(self, state: ReflexionState, callbacks: BaseCallbackManager) -> UUID:
         """Return the id of the trial's span; begin the span if there is none yet."""
+        # The span of an earlier trial has ended with its evaluation.
         if self.span is not None and self.trial == state["trial"]:
             return self.span.run_id
         self.trial = state["trial"]
@@ -99,6 +101,7 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
     messages; those of a wrapped agent are.
     """
     config = await with_trial(node, state, config)
+    # What a judge or a reflection says is not an answer to whoever reads the stream.
     config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
     tool = None
     if node == "observe":
@@ -107,6 +110,7 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
         with ambient(config):
             update = await function(state, config)
     except BaseException as error:
+        # A pause for a person and a cancellation end the tool's run as well.
         if tool:
             await tool.on_tool_error(error)
         raise
