@@ -13,7 +13,8 @@ OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
 TAU2 = .venv-tau2
 
-.PHONY: help demo check-demo demo-llm figures picture drawings dev docs test test-bare test-long test-oldest test-tau2 lint format clean
+.PHONY: help demo check-demo demo-llm dev dev-all dev-locked check docs test test-bare test-long test-oldest test-tau2 coverage \
+	lint format lock clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -23,10 +24,19 @@ $(VENV)/demo: pyproject.toml setup.py
 	$(RUN) pip install --quiet --editable '.[webshop]'
 	@touch $@
 
-# fast-downward-textworld is compiled on installation, and its build calls `python`: hence the PATH.
+# Enough for levels 1 and 3 of the tests, of which a few are skipped, and for `make lint`.
 $(VENV)/dev: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --upgrade 'pip>=25.1'
+	$(RUN) pip install --quiet --editable '.[webshop]' --group lint --group test
+	@touch $@
+
+$(VENV)/docs: $(VENV)/dev
+	$(RUN) pip install --quiet --group docs
+	@touch $@
+
+# fast-downward-textworld is compiled on installation, and its build calls `python`: hence the PATH.
+$(VENV)/dev-all: $(VENV)/dev
 	$(RUN) pip install --quiet --editable '.[$(EXTRAS)]' --group dev
 	@touch $@
 
@@ -39,18 +49,8 @@ demo: $(VENV)/demo  ## Compare two strategies on generated household tasks; need
 check-demo: $(VENV)/demo runs/demo-reflexion  ## Check the figures of make demo in the README and docs against its runs
 	$(RUN) python -m tests.docs.demo_figures
 
-figures: demo  ## Draw the README's figures from the demo runs; write runs/demo.html
-	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --figures runs/figures --html runs/demo.html
-	mkdir -p docs/figures && cp runs/figures/*.svg docs/figures/
-
 runs/demo-reflexion:
 	$(MAKE) demo
-
-# The page names the commit of its runs: `make demo` in a clean tree first, or it says "-dirty".
-picture: $(VENV)/demo runs/demo-reflexion  ## Take the README's picture of the report page; needs a clean tree and chromium
-	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion --html runs/demo.html
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,700 \
-		--screenshot=docs/figures/report.png file://$(CURDIR)/runs/demo.html
 
 .venv-llm/server:
 	$(PYTHON) -m venv .venv-llm
@@ -84,25 +84,37 @@ demo-llm: $(VENV)/demo .venv-llm/server  ## Let a small language model write pro
 	$(RUN) python docs/experiments/print_reflections.py runs/programs-$(notdir $(LLM)) 2
 endif
 
-drawings:  ## Draw docs/drawings/*.mmd with Mermaid; needs npm and chromium
-	cd docs/drawings && for name in *.mmd; do PUPPETEER_SKIP_DOWNLOAD=1 npx --yes -p @mermaid-js/mermaid-cli@11 \
-		mmdc -p chromium.json -c mermaid.json -b transparent -i $$name -o $${name%.mmd}.svg || exit 1; done
+dev: $(VENV)/dev  ## Install the package, and what `make check` needs
 
-dev: $(VENV)/dev  ## Install the packages for the targets below
+dev-all: $(VENV)/dev-all  ## Install what all the tests need: extras, other agents, notebooks; some minutes, and g++
 
-docs: $(VENV)/dev  ## Build the site from docs/ into build/site, strictly
+.venv-lock/uv:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip install --quiet 'uv>=0.9'
+	@touch $@
+
+comma := ,
+dev-locked: .venv-lock/uv  ## Install the same in the versions of uv.lock, with which a commit was tested
+	$(RUN) UV_PROJECT_ENVIRONMENT=$(VENV) .venv-lock/bin/uv sync --locked --python $(PYTHON) \
+		$(addprefix --extra ,$(subst $(comma), ,$(EXTRAS)))
+	@touch $(VENV)/demo $(VENV)/dev $(VENV)/docs $(VENV)/dev-all
+
+check: lint  ## Check what a change breaks first: style, types, and levels 1 and 3 of the tests
+	$(RUN) pytest --quiet --numprocesses auto --dist loadfile tests/test_architecture.py tests/unit tests/loop
+
+docs: $(VENV)/docs  ## Build the site from docs/ into build/site, strictly
 	$(RUN) zensical build --strict --clean
 
-test: $(VENV)/dev  ## Run levels 1 to 4 of the tests, without what takes long
+test: $(VENV)/dev-all  ## Run levels 1 to 4 of the tests, without what takes long
 	$(RUN) pytest --numprocesses auto --dist loadfile --ignore=tests/long tests
 
-test-bare: $(VENV)/dev  ## Run the tests that may start programs as on a machine without the tools of tests/tools.txt
+test-bare: $(VENV)/dev-all  ## Run the tests that may start programs as on a machine without the tools of tests/tools.txt
 	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile \
 		$(shell grep -rlE 'need|sandbox|programming|workspace|subprocess' --include='test_*.py' --exclude-dir=long tests)
 
 # In the order of the folders, as the files with few tests are the slowest; with a process more than there are cores, as
 # many of them wait.
-test-long: $(VENV)/dev  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
+test-long: $(VENV)/dev-all  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
 	$(RUN) pytest --numprocesses $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m long
 
 $(OLDEST)/dev: pyproject.toml setup.py tests/oldest.txt
@@ -124,6 +136,10 @@ $(TAU2)/dev: pyproject.toml setup.py
 test-tau2: $(TAU2)/dev  ## Run the tests of tau2-bench, which has a virtual environment of its own
 	$(TAU2)/bin/pytest -m "" tests/long/test_tau2.py
 
+coverage: $(VENV)/dev-all  ## Run levels 1 to 4 and print which lines no test reaches; there is no limit to hold
+	$(RUN) pytest --quiet --numprocesses auto --dist loadfile --cov=langgraph_reflexion \
+		--cov-report=term-missing:skip-covered --cov-report=xml:build/coverage.xml tests
+
 lint: $(VENV)/dev  ## Check style and types
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
@@ -133,5 +149,8 @@ format: $(VENV)/dev  ## Format the code
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
+lock: .venv-lock/uv  ## Write the newest versions into uv.lock
+	.venv-lock/bin/uv lock --upgrade --default-index https://pypi.org/simple
+
 clean:  ## Remove everything that the targets create
-	rm -rf $(VENV) $(OLDEST) $(TAU2) .venv-llm build runs .cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(TAU2) .venv-llm .venv-lock build runs .cache .mypy_cache .pytest_cache .ruff_cache

@@ -13,7 +13,6 @@ from tests.docs.pages import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NAME = str(PROJECT["project"]["name"])
-TARGETS = set(re.findall(r"^([a-z0-9-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 OPEN = {"run", "play"}
 """The commands that also take the environment's options."""
 
@@ -49,7 +48,14 @@ def check_module(words):
 
 
 def check_make(words):
-    assert set(words[1:]) <= TARGETS, f"the Makefile has no {' '.join(words[1:])}"
+    folder = ROOT
+    names = words[1:]
+    if names[0] == "-C":
+        folder = ROOT / names[1]
+        names = names[2:]
+    makefile = (folder / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z0-9-]+):.*##", makefile, re.MULTILINE))
+    assert set(names) <= targets, f"{folder.name}/Makefile has no {' '.join(names)}"
 
 
 def check_pip(words):

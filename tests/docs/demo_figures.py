@@ -18,7 +18,7 @@ CURVES = ("README.md", "docs/results.md")
 MATCHES = ("docs/results.md",)
 """The pages with both runs task by task."""
 DRAWN = "docs/figures"
-"""The folder of the figures that `make figures` draws."""
+"""The folder of the figures that `make -C docs figures` draws."""
 
 
 def expected(comparison):
@@ -52,7 +52,7 @@ def differences(runs, root=ROOT):
     for name, drawn in draw(comparison.groups).items():
         file = root / DRAWN / f"{name}.svg"
         if not file.is_file() or points(file.read_text(encoding="utf-8")) != points(drawn):
-            lacking.append(f"{DRAWN}/{name}.svg has other points than the runs: run `make figures`")
+            lacking.append(f"{DRAWN}/{name}.svg has other points than the runs: run `make -C docs figures`")
     return lacking
 
 
