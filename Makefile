@@ -28,7 +28,7 @@ $(VENV)/demo: pyproject.toml setup.py
 $(VENV)/dev: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --upgrade 'pip>=25.1'
-	$(RUN) pip install --quiet --editable '.[webshop]' --group lint --group test
+	$(RUN) pip install --quiet --editable '.[postgres,webshop]' --group lint --group test
 	@touch $@
 
 $(VENV)/docs: $(VENV)/dev
