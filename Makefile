@@ -138,7 +138,7 @@ test-tau2: $(TAU2)/dev  ## Run the tests of tau2-bench, which has a virtual envi
 
 coverage: $(VENV)/dev-all  ## Run levels 1 to 4 and print which lines no test reaches; there is no limit to hold
 	$(RUN) pytest --quiet --numprocesses auto --dist loadfile --cov=langgraph_reflexion \
-		--cov-report=term-missing:skip-covered --cov-report=xml:build/coverage.xml tests
+		--cov-report=term-missing:skip-covered --cov-report=xml:build/coverage.xml --ignore=tests/long tests
 
 lint: $(VENV)/dev  ## Check style and types
 	$(RUN) ruff check .
