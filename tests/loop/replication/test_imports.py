@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.lab.experiments.record import read_run
