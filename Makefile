@@ -94,7 +94,7 @@ dev-all: $(VENV)/dev-all  ## Install what all the tests need: extras, other agen
 	@touch $@
 
 comma := ,
-dev-locked: .venv-lock/uv  ## Install the same in the versions of uv.lock, with which a commit was tested
+dev-locked: .venv-lock/uv  ## Install the same in the versions of uv.lock
 	$(RUN) UV_PROJECT_ENVIRONMENT=$(VENV) .venv-lock/bin/uv sync --locked --python $(PYTHON) \
 		$(addprefix --extra ,$(subst $(comma), ,$(EXTRAS)))
 	@touch $(VENV)/demo $(VENV)/dev $(VENV)/docs $(VENV)/dev-all
