@@ -222,7 +222,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             response = state.get("structured_response")
             trials = self._seen(own, done)
             attempt = Attempt(
-                messages=cast(list[AnyMessage], done),
+                messages=done,
                 ended="" if trials["stop_reason"] else "terminated",
                 result=result_of(state, done),
                 state=self._own.of(state),
@@ -241,7 +241,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         trials = await _apply_node("evaluate", self._evaluate, trials, config)
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
-            own = {**own, "best": cast(list[AnyMessage], done), "best_response": response}
+            own = {**own, "best": done, "best_response": response}
         fails = trials["status"] == "running" or (trials["status"] == "failed" and self._reflect.is_due(trials))
         if fails and self._strategy.reflects:
             trials["messages"] = own["given"]

@@ -3,13 +3,14 @@
 import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.agents.forms import as_runnable, check_call
 from langgraph_reflexion.envs.base import Environment, Episode, Task
+from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost
 from langgraph_reflexion.loop.conversation import in_text, pictures_in
 from langgraph_reflexion.models.faults import outside_fault
@@ -176,6 +177,12 @@ class AgentEnvironment(Environment):
         episode = AgentEpisode(task, None, snapshot["state"])
         episode.used = True
         return episode
+
+
+async def borrowed(pool: EpisodePool, task: Task, snapshot: dict[str, Any] | None) -> AgentEpisode:
+    """Take the world of a trial out of the pool, to use it and give it back; see `EpisodePool.borrow`."""
+    # A pool knows episodes of any environment, and this one those of `AgentEnvironment`.
+    return cast(AgentEpisode, await pool.borrow(task, [], snapshot))
 
 
 def outside(what: str, function: Callable[[Any], Any], given: Any) -> Any:
