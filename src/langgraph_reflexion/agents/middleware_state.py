@@ -45,8 +45,9 @@ class ReflexionAgentState(AgentState[Any]):
 
 def is_unjudged(trials: WrappedAgentState) -> bool:
     """Return whether the task ended because the evaluation of an answer failed, which is then kept as the attempt."""
-    attempt = trials.get("attempt")
-    return trials["status"] == "fault" and trials["stop_reason"] not in ("budget", "fault") and bool(attempt)
+    if trials["status"] != "fault" or trials["stop_reason"] in ("budget", "fault"):
+        return False
+    return bool(trials.get("attempt"))
 
 
 def at_evaluation(own: MiddlewareState) -> MiddlewareState | None:
@@ -66,23 +67,36 @@ class PrivateState:
     """
 
     def __init__(self, schema: type | None = None) -> None:
-        hints: dict[str, Any] = {}
-        for each in (PlanningState, schema) if schema else (PlanningState,):
-            hints |= get_type_hints(each, include_extras=True)
-        # A deep agent's files have a reducer. The package is slow to import, and most agents are none.
-        self.reduced = {"files": True} if find_spec("deepagents") else {}
-        self.reduced |= {key: has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
+        hints = get_type_hints(PlanningState, include_extras=True)
+        if schema:
+            hints |= get_type_hints(schema, include_extras=True)
+        self.reduced: dict[str, bool] = {}
+        if find_spec("deepagents"):
+            # A deep agent's files have a reducer. The package is slow to import, and most agents are none.
+            self.reduced["files"] = True
+        for key, hint in hints.items():
+            if key not in FRAME:
+                self.reduced[key] = has_reducer(hint)
 
     def of(self, state: Mapping[str, Any]) -> dict[str, Any]:
         return {key: state[key] for key in self.reduced if key in state}
 
     def update(self, values: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update of the state `now` after which it has these values, and its other keys are empty."""
-        wanted = {key: _empty(value) for key, value in self.of(now).items()} | self.of(values)
-        changed = {key: value for key, value in wanted.items() if key not in now or now[key] != value}
-        given = copied(changed)
-        return {key: Overwrite(value) if self.reduced[key] else value for key, value in given.items()}
+        wanted = {key: _empty(value) for key, value in self.of(now).items()}
+        wanted |= self.of(values)
+        update: dict[str, Any] = {}
+        for key, value in wanted.items():
+            if key in now and now[key] == value:
+                continue
+            given = copied(value)
+            # A reducer would merge it with what is there.
+            update[key] = Overwrite(given) if self.reduced[key] else given
+        return update
 
 
 def _empty(value: Any) -> Any:
-    return type(value)() if isinstance(value, dict | list | set | tuple | str | int | float) else None
+    """Return the empty value of the same type; None if there is none."""
+    if isinstance(value, dict | list | set | tuple | str | int | float):
+        return type(value)()
+    return None

@@ -84,7 +84,8 @@ class EvaluateAgent(Evaluate):
         before = cast(WrappedAgentState, state)
         attempt = before.get("attempt")
         saved = None
-        if attempt and self._surroundings.world and not state["fault"]:
+        has_world = self._surroundings.world is not None
+        if attempt and has_world and not state["fault"]:
             try:
                 saved = await to_thread(self._world_after, state["task"], attempt)
             except Exception as error:

@@ -111,8 +111,12 @@ class WrappedAgent:
 
         So it is found in agents of `create_agent` and `create_deep_agent`, which keep it nowhere else.
         """
-        models = {} if self.agent is None else {id(model): model for model in _models(self.runnable)}
-        return next(iter(models.values())) if len(models) == 1 else None
+        if self.agent is None:
+            return None
+        models = {id(model): model for model in _models_of(self.runnable)}
+        if len(models) != 1:
+            return None
+        return next(iter(models.values()))
 
     @property
     def environment(self) -> AgentEnvironment:
@@ -130,7 +134,9 @@ class WrappedAgent:
                 "an agent compiled with checkpointer=True remembers its earlier trials, but each must start afresh: "
                 "compile it without a checkpointer, and it uses the one of this graph"
             )
-        return InputForm("state") if self.make_input else input_form(agent)
+        if self.make_input:
+            return InputForm("state")
+        return input_form(agent)
 
     def messages(self, state: WrappedAgentState, lessons: str) -> list[AnyMessage]:
         """Return the agent's conversation: earlier messages, and the task with the lessons after it."""
@@ -168,6 +174,7 @@ class WrappedAgent:
         """
         if self.make_input is not None:
             return self.make_input(task, lessons)
+        # Only one agent for all trials has a form of its own.
         form = self.form_of(agent) if self.make else self.form
         return form.build(given, given[-1].text, state)
 
@@ -187,19 +194,30 @@ def followed_by(message: HumanMessage, lessons: str, *, once: bool) -> HumanMess
             left as they are, since they may say what a provider caches.
     """
     if not isinstance(message.content, str):
-        return message.model_copy(update={"content": [*message.content, {"type": "text", "text": f"\n\n{lessons}"}]})
+        block = {"type": "text", "text": f"\n\n{lessons}"}
+        return message.model_copy(update={"content": [*message.content, block]})
     task = message.content.strip()
     if once and task and lessons.endswith(task):
         return message.model_copy(update={"content": lessons})
     return message.model_copy(update={"content": f"{message.content}\n\n{lessons}"})
 
 
-def _models(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:
+def _models_of(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:
+    """Yield the chat models that an agent shows.
+
+    An agent of `create_agent` keeps its model in a variable around the function of a node, and offers no other way
+    to it. `RunnableLambda.deps` finds such variables, too, but takes those of the module as well, and needs the
+    source. Where nothing is found, an agent needs `create_reflexion(model=...)`, which says so, and nothing else
+    changes.
+    """
     if isinstance(agent, BaseChatModel):
         yield agent
-    for node in agent.nodes.values() if isinstance(agent, Pregel) else ():
+    if not isinstance(agent, Pregel):
+        return
+    for node in agent.nodes.values():
         function = getattr(node.bound, "func", None)
-        if isfunction(function):
-            yield from (
-                value for value in getclosurevars(function).nonlocals.values() if isinstance(value, BaseChatModel)
-            )
+        if not isfunction(function):
+            continue
+        for value in getclosurevars(function).nonlocals.values():
+            if isinstance(value, BaseChatModel):
+                yield value
