@@ -12,32 +12,30 @@ from langchain.agents.middleware.types import (
     hook_config,
 )
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite
 
+from langgraph_reflexion.agents.middleware_messages import abandoned, after_task, conversation_update, finished
 from langgraph_reflexion.agents.middleware_state import (
     MiddlewareState,
     PrivateState,
     ReflexionAgentState,
     is_unjudged,
 )
-from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
-from langgraph_reflexion.agents.runner import lessons_for
+from langgraph_reflexion.agents.nodes import EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.transcript import is_cut_off, messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
-from langgraph_reflexion.agents.wrapped import followed_by, has_called_tools
+from langgraph_reflexion.agents.wrapped import lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.conversation import outcome_of
 from langgraph_reflexion.loop.events import emit
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, load_profile
@@ -222,7 +220,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             # Other middleware answered before the task began.
             return None
         if not own["called"] and not own["trials"]["stop_reason"]:
-            return _abandon(own, self._own, state)
+            return abandoned(own, self._own, state)
 
         unjudged = own["trials"].get("attempt")
         if unjudged is None:
@@ -251,7 +249,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             return self._starting_over(own, state)
         # The conversation ends with this trial, unless only its evaluation was resumed.
         is_last = is_best and unjudged is None
-        update = _finish(own, self._own, state, is_last=is_last)
+        update = finished(own, self._own, state, is_last=is_last)
         update["reflexion"] = own
         return update
 
@@ -295,7 +293,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     def _starting_over(self, own: MiddlewareState, state: ReflexionAgentState) -> Update:
         """Return the update with which the next trial begins."""
-        update = _conversation(own["given"])
+        update = conversation_update(own["given"])
         update |= self._own.update(own["trials"]["start"], state)
         update["jump_to"] = "model"
         update["reflexion"] = own
@@ -340,7 +338,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         lessons = lessons_for(own["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:
             return request
-        return request.override(messages=_after_task(own, request.messages, lessons))
+        return request.override(messages=after_task(own, request.messages, lessons))
 
 
 async def _apply_node(
@@ -363,76 +361,6 @@ async def _apply_node(
     # They are in the agent's state.
     after.pop("messages", None)
     return cast(WrappedAgentState, after)
-
-
-def _conversation(messages: Sequence[BaseMessage]) -> Update:
-    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}
-
-
-def _abandon(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState) -> Update | None:
-    """End the task at a trial that other middleware ended before its first model call, such as a limit of calls."""
-    trials = own["trials"]
-    last = trials["trial"]
-    if not own["over"]:
-        # The current one has not begun.
-        last -= 1
-    if last == 0:
-        return None
-    trials = trials | WrappedAgentState(trial=last, status="failed")
-    own = {**own, "trials": trials}
-    update = _finish(own, private, state, is_last=False)
-    update["reflexion"] = own
-    return update
-
-
-def _finish(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState, *, is_last: bool) -> Update:
-    """Make the best trial the answer. The messages of the last one are in the conversation already."""
-    trials = own["trials"]
-    messages, answer = _with_outcome(own["best"], outcome_of(trials, trials))
-    if is_last:
-        return {"messages": [answer]}
-    update = _conversation([*own["given"], *messages])
-    best = trials.get("best_attempt")
-    if best:
-        update |= private.update(best["state"], state)
-    if state.get("structured_response") is not None or own["best_response"] is not None:
-        update["structured_response"] = own["best_response"]
-    return update
-
-
-def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tuple[list[AnyMessage], AIMessage]:
-    """Return the messages with the outcome in the last AI message's metadata, and that message."""
-    messages = list(messages)
-    for index in reversed(range(len(messages))):
-        message = messages[index]
-        if isinstance(message, AIMessage):
-            metadata = {**message.response_metadata, "reflexion": outcome}
-            answer = message.model_copy(update={"response_metadata": metadata})
-            messages[index] = answer
-            return messages, answer
-    answer = AIMessage(outcome["fault"] or NO_ANSWER, response_metadata={"reflexion": outcome})
-    return [*messages, answer], answer
-
-
-def _after_task(own: MiddlewareState, messages: Sequence[AnyMessage], lessons: str) -> list[AnyMessage]:
-    """Return an agent's messages with the lessons after the task, which is the last of the user's messages.
-
-    Args:
-        own: The task's state, with the conversation with which it began.
-        messages: The conversation that the model is about to see.
-        lessons: The text on earlier trials and other tasks.
-    """
-    ids = [message.id for message in own["given"] if isinstance(message, HumanMessage)]
-    if not ids:
-        return [HumanMessage(lessons), *messages]
-    shown = list(messages)
-    once = has_called_tools(own["trials"])
-    for place, message in enumerate(shown):
-        if isinstance(message, HumanMessage) and message.id == ids[-1]:
-            shown[place] = followed_by(message, lessons, once=once)
-            return shown
-    # Other middleware may have put a summary in its place.
-    return [HumanMessage(lessons), *shown]
 
 
 def _config() -> RunnableConfig:

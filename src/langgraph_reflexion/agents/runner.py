@@ -1,18 +1,13 @@
 """Runs a wrapped agent: one call of it is one trial."""
 
-import asyncio
-import json
-import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
-from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -26,25 +21,24 @@ from langgraph.types import Command, StateSnapshot
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
     Transcript,
-    as_message,
+    input_messages,
     is_cut_off,
-    is_message,
     kept_of,
     messages_in,
     result_of,
     state_of,
 )
+from langgraph_reflexion.agents.waiting import OutOfTime, Waiting, awaiting, blocked, in_time, within
 from langgraph_reflexion.agents.world import AgentEpisode, borrowed
-from langgraph_reflexion.agents.wrapped import WrappedAgent, has_called_tools
+from langgraph_reflexion.agents.wrapped import WrappedAgent, lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.episodes import begin_anew
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import with_lessons, with_usage
+from langgraph_reflexion.loop.prompting import with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
-from langgraph_reflexion.memory.failure import check_for_next_trial, check_words
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
@@ -53,93 +47,11 @@ from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
-from langgraph_reflexion.support.sync import drive, run_blocking
-from langgraph_reflexion.support.text import one_line, plain, sanitize
+from langgraph_reflexion.support.sync import drive
+from langgraph_reflexion.support.text import one_line
 
-_T = TypeVar("_T")
-
-LONGEST_TASK = 2000
-"""Characters of a task up to which it is repeated after the notes."""
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
-
-
-Waiting = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
-"""How a call waits: `awaiting` in its event loop, or `blocked` in synchronous code."""
-
-
-async def awaiting(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Wait for a coroutine in this event loop."""
-    return await coroutine
-
-
-async def blocked(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Wait for a coroutine on the background loop.
-
-    The agent itself runs in the caller's thread, which its checkpointer may need, and is driven without a loop.
-    """
-    return run_blocking(coroutine)
-
-
-class OutOfTime(Exception):
-    """The seconds of an agent's trial are over."""
-
-
-async def within(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
-    """Wait for a coroutine, and cancel it after this time.
-
-    Raises:
-        OutOfTime: it took longer.
-    """
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            await coroutine
-    except TimeoutError as error:
-        if limit.expired():
-            raise OutOfTime from error
-        raise  # a service's, inside the agent
-
-
-def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generator[_T, None, None]:
-    """Yield what a generator yields; with a limit, each of its steps is made in a thread that can be left behind.
-
-    Raises:
-        OutOfTime: the limit is over. The step that is being made goes on, and is the last one.
-    """
-    if seconds is None:
-        with closing(steps):
-            yield from steps
-        return
-    deadline = time.monotonic() + seconds
-    # One for all steps, as they set variables for each other.
-    context = copy_context()
-    while True:
-        step: Future[list[_T]] = Future()
-        threading.Thread(target=context.run, args=(_make, step, steps), daemon=True).start()
-        try:
-            made = step.result(max(0.0, deadline - time.monotonic()))
-        except TimeoutError:
-            if step.done():
-                raise  # a service's, inside the agent
-            raise OutOfTime from None
-        if not made:
-            return
-        try:
-            yield made[0]
-        except GeneratorExit:
-            context.run(steps.close)
-            raise
-
-
-def _make(step: "Future[list[_T]]", steps: Generator[_T, None, None]) -> None:
-    try:
-        made = [next(steps)]
-    except StopIteration:
-        made = []
-    except BaseException as error:
-        step.set_exception(error)
-        return
-    step.set_result(made)
 
 
 @dataclass
@@ -225,7 +137,7 @@ class AgentTrial:
         begins_with = copied(state["start"] | world.state)
         self.input = act.agent.input(self.runnable, self.given, task, lessons, begins_with)
         # Taken now, as an agent may change its input in place.
-        self.sent = _as_messages(self.input)
+        self.sent = input_messages(self.input)
         self.counter = UsageCallback(act.prices)
         self.config = self._config_of(config)
         self.began = time.perf_counter()
@@ -420,21 +332,6 @@ class AgentTrial:
         return replace(command, graph=Command.PARENT, update=update)
 
 
-def _as_messages(given: Any) -> list[BaseMessage]:
-    """Return an agent's input as messages for the record."""
-    said = given
-    if isinstance(given, dict):
-        said = given.get("messages")
-    if isinstance(said, list) and all(map(is_message, said)):
-        return [as_message(each) for each in said]
-    if isinstance(given, dict) and len(given) == 1:
-        # The only field of an agent's input is the task.
-        given = next(iter(given.values()))
-    if isinstance(given, str):
-        return [HumanMessage(given)]
-    return [HumanMessage(json.dumps(plain(given), ensure_ascii=False))]
-
-
 def _is_a_signal(error: Exception) -> bool:
     """Return whether an error is meant for a graph around this one, or for whoever has built it."""
     if isinstance(error, GraphBubbleUp):
@@ -472,40 +369,6 @@ def _has_begun(saved: StateSnapshot) -> bool:
     # The input is in the steps -1 and 0.
     step: int = (saved.metadata or {}).get("step", 0)
     return step > 0
-
-
-def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fresh: bool) -> str:
-    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
-
-    Args:
-        state: The state, with the reflections.
-        prompts: The templates.
-        rules: How much of a failed evaluation is shown.
-        fresh: Whether the trial finds nothing of the trials before.
-    """
-    text = ""
-    reflections = []
-    if rules.shows_reflections:
-        reflections = state["reflections"]
-    last_attempt = state.get("last_attempt", [])
-    check = check_for_next_trial(state, rules)
-    if last_attempt and not check:
-        check = check_words(state["evaluation"], rules.feedback)
-    if reflections or last_attempt or check:
-        task = sanitize(state["task"]["instruction"])
-        if len(task) > LONGEST_TASK:
-            task = ""
-        # A tool may have written something that only a reset takes away.
-        text = prompts.render(
-            "lessons",
-            attempts=state["trial"] - 1,
-            reflections=reflections,
-            last_attempt=last_attempt,
-            check=check,
-            traces=has_called_tools(state) and not fresh,
-            task=task,
-        )
-    return with_lessons(text, state, prompts).strip()
 
 
 class AgentNode(RunnableLambda[Any, Any]):

@@ -4,7 +4,15 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any, TypeVar, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolCall, ToolMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+    convert_to_messages,
+)
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
@@ -86,6 +94,21 @@ class Transcript:
 def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
     """Return the steps of an agent's messages."""
     return Transcript().steps_of(messages)
+
+
+def input_messages(given: Any) -> list[BaseMessage]:
+    """Return an agent's input as messages for the record."""
+    said = given
+    if isinstance(given, dict):
+        said = given.get("messages")
+    if isinstance(said, list) and all(map(is_message, said)):
+        return [as_message(each) for each in said]
+    if isinstance(given, dict) and len(given) == 1:
+        # The only field of an agent's input is the task.
+        given = next(iter(given.values()))
+    if isinstance(given, str):
+        return [HumanMessage(given)]
+    return [HumanMessage(json.dumps(plain(given), ensure_ascii=False))]
 
 
 def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:

@@ -17,9 +17,17 @@ from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, Res
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.loop.conversation import asked_in
+from langgraph_reflexion.loop.profiles import Rules
+from langgraph_reflexion.loop.prompting import with_lessons
+from langgraph_reflexion.memory.failure import check_for_next_trial, check_words
 from langgraph_reflexion.nodes.approval import Approval
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.support.text import sanitize
 
 NO_MODEL = "the agent's own model was not found, and a chat model writes the reflections"
+
+LONGEST_TASK = 2000
+"""Characters of a task up to which it is repeated after the notes."""
 
 
 @checked
@@ -182,6 +190,40 @@ class WrappedAgent:
 def has_called_tools(state: WrappedAgentState) -> bool:
     """Return whether an earlier trial of the task called tools: its prompt was sent again with every call."""
     return any(record["actions"] for record in state["trials"])
+
+
+def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fresh: bool) -> str:
+    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
+
+    Args:
+        state: The state, with the reflections.
+        prompts: The templates.
+        rules: How much of a failed evaluation is shown.
+        fresh: Whether the trial finds nothing of the trials before.
+    """
+    text = ""
+    reflections = []
+    if rules.shows_reflections:
+        reflections = state["reflections"]
+    last_attempt = state.get("last_attempt", [])
+    check = check_for_next_trial(state, rules)
+    if last_attempt and not check:
+        check = check_words(state["evaluation"], rules.feedback)
+    if reflections or last_attempt or check:
+        task = sanitize(state["task"]["instruction"])
+        if len(task) > LONGEST_TASK:
+            task = ""
+        # A tool may have written something that only a reset takes away.
+        text = prompts.render(
+            "lessons",
+            attempts=state["trial"] - 1,
+            reflections=reflections,
+            last_attempt=last_attempt,
+            check=check,
+            traces=has_called_tools(state) and not fresh,
+            task=task,
+        )
+    return with_lessons(text, state, prompts).strip()
 
 
 def followed_by(message: HumanMessage, lessons: str, *, once: bool) -> HumanMessage:
