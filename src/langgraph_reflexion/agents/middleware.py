@@ -24,7 +24,7 @@ from langgraph_reflexion.agents.middleware_state import (
     MiddlewareState,
     PrivateState,
     ReflexionAgentState,
-    is_unjudged,
+    after_trial,
 )
 from langgraph_reflexion.agents.nodes import EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.state import WrappedAgentState
@@ -239,12 +239,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             own = {**own, "best": list(done), "best_response": response}
         trials = await self._reflected(own, trials, config)
 
-        own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
-        own["unjudged_response"] = None
-        if is_unjudged(trials):
-            own["unjudged_response"] = response
-        else:
-            trials["attempt"] = None
+        own = after_trial(own, trials, response)
         if trials["status"] == "running":
             return self._starting_over(own, state)
         # The conversation ends with this trial, unless only its evaluation was resumed.

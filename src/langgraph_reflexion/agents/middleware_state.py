@@ -50,12 +50,38 @@ def is_unjudged(trials: WrappedAgentState) -> bool:
     return bool(trials.get("attempt"))
 
 
+def after_trial(own: MiddlewareState, trials: WrappedAgentState, response: Any) -> MiddlewareState:
+    """Return the task's state after a trial, which is kept only if it could not be evaluated.
+
+    Args:
+        own: The task's state before.
+        trials: The state of the graph's nodes after the trial.
+        response: The trial's structured response.
+    """
+    kept_response = None
+    if is_unjudged(trials):
+        kept_response = response
+    else:
+        # The messages of the best trial are kept apart from it.
+        trials = trials | WrappedAgentState(attempt=None)
+    return {
+        **own,
+        "trials": trials,
+        "unjudged_response": kept_response,
+        "called": False,
+        "over": True,
+        "clock": time.time(),
+    }
+
+
 def at_evaluation(own: MiddlewareState) -> MiddlewareState | None:
     """Return the state in which the evaluation that a fault has prevented comes next; None if there is none."""
     trials = own["trials"]
     if not is_unjudged(trials):
         return None
-    again = trials | WrappedAgentState(status="running", fault="", trials=trials["trials"][:-1])
+    # Its record, which says that it could not be evaluated, is written anew.
+    earlier = trials["trials"][:-1]
+    again = trials | WrappedAgentState(status="running", fault="", trials=earlier)
     return {**own, "trials": again, "called": True, "over": False, "clock": time.time()}
 
 

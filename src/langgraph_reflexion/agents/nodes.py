@@ -107,14 +107,21 @@ class EvaluateAgent(Evaluate):
 
         if best:
             update |= self._state_of(best)
-        if best and best["world"] and not is_best:
-            try:
-                await to_thread(self._surroundings.restore_world, state["task"], best["world"])
-            except Exception as error:
-                update["fault"] = _trouble("the best trial's world could not be restored", error)
-                update["status"] = "fault"
+        if best and not is_best:
+            update |= await self._restored(state, best)
         update["messages"] = _ending(before, update, best, config)
         return update
+
+    async def _restored(self, state: ReflexionState, best: BestAttempt) -> Update:
+        """Restore the world of a best trial that is not the last, and return the update if that has failed."""
+        if not best["world"]:
+            return {}
+        try:
+            await to_thread(self._surroundings.restore_world, state["task"], best["world"])
+        except Exception as error:
+            fault = _trouble("the best trial's world could not be restored", error)
+            return {"status": "fault", "fault": fault}
+        return {}
 
     def _state_of(self, best: BestAttempt) -> Update:
         """Return the update after which the agent's own state is that of the best trial."""

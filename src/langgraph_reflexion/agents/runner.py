@@ -326,7 +326,8 @@ class AgentTrial:
         update = command.update
         if isinstance(update, dict) and "messages" in update:
             known = {message.id for message in self.state.get("messages", [])}
-            only_given = {message.id for message in self.given} - known
+            given = {message.id for message in self.given}
+            only_given = given - known
             said = [each for each in update["messages"] if each.id not in only_given]
             update = {**update, "messages": said}
         return replace(command, graph=Command.PARENT, update=update)

@@ -237,11 +237,13 @@ def followed_by(message: HumanMessage, lessons: str, *, once: bool) -> HumanMess
     """
     if not isinstance(message.content, str):
         block = {"type": "text", "text": f"\n\n{lessons}"}
-        return message.model_copy(update={"content": [*message.content, block]})
+        blocks = [*message.content, block]
+        return message.model_copy(update={"content": blocks})
+    text = f"{message.content}\n\n{lessons}"
     task = message.content.strip()
     if once and task and lessons.endswith(task):
-        return message.model_copy(update={"content": lessons})
-    return message.model_copy(update={"content": f"{message.content}\n\n{lessons}"})
+        text = lessons
+    return message.model_copy(update={"content": text})
 
 
 def _models_of(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -154,41 +154,58 @@ class CommandEvaluator(Evaluator):
             EnvironmentUnavailable: there is no such program.
             Fault: it could not be started.
         """
-        variables = _variables(state["task"])
         # Files, because `wait` also waits for pipes, which the command's children may hold open.
         with TemporaryFile() as given, TemporaryFile() as log:
             given.write(as_text(result_in(state)).encode("utf-8", "replace"))
             given.seek(0)
-            try:
-                process = await asyncio.create_subprocess_shell(
-                    self.command,
-                    cwd=self.cwd,
-                    env={**os.environ, **variables},
-                    stdin=given,
-                    stdout=log,
-                    stderr=asyncio.subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                said = f"the evaluator {self.command!r} could not be started: {error}"
-                raise Fault(said, transient=False) from error
-            try:
-                await asyncio.wait_for(process.wait(), self.timeout)
-            except TimeoutError:
+            status = await self._status(given, log, _variables(state["task"]))
+            if status is None:
                 return Score(0.0, f"{self.command}: not done after {self.timeout:g} seconds")
-            finally:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-            await to_thread(expect_program, self.command, None, process.returncode)
-            size = log.seek(0, os.SEEK_END)
-            # A character has up to four bytes.
-            log.seek(max(0, size - 4 * OUTPUT_CHARS))
-            output = log.read()
-        printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]
-        if process.returncode == 0:
+            # A shell reports by its exit status that it has not found the program.
+            await to_thread(expect_program, self.command, None, status)
+            printed = _end_of(log)
+        if status == 0:
             return Score(1.0, printed.strip())
-        return Score(0.0, f"{self.command}: exit status {process.returncode}\n{printed}".strip())
+        return Score(0.0, f"{self.command}: exit status {status}\n{printed}".strip())
+
+    async def _status(self, given: IO[bytes], log: IO[bytes], variables: dict[str, str]) -> int | None:
+        """Run the command, and return its exit status; None if it took too long."""
+        process = await self._started(given, log, variables)
+        try:
+            return await asyncio.wait_for(process.wait(), self.timeout)
+        except TimeoutError:
+            return None
+        finally:
+            # Its children would go on without it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+    async def _started(
+        self, given: IO[bytes], log: IO[bytes], variables: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_shell(
+                self.command,
+                cwd=self.cwd,
+                env={**os.environ, **variables},
+                stdin=given,
+                stdout=log,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            said = f"the evaluator {self.command!r} could not be started: {error}"
+            raise Fault(said, transient=False) from error
+
+
+def _end_of(log: IO[bytes]) -> str:
+    """Return the last characters of a command's output."""
+    size = log.seek(0, os.SEEK_END)
+    # A character has up to four bytes.
+    log.seek(max(0, size - 4 * OUTPUT_CHARS))
+    printed = log.read().decode(errors="replace")
+    return printed.strip()[-OUTPUT_CHARS:]
 
 
 def _variables(task: Task) -> dict[str, str]:
@@ -223,6 +240,7 @@ def to_score(result: object) -> Score:
     """
     result = _with_plain_numbers(result)
     match result:
+        # The first, as it is a tuple as well.
         case Score():
             return result
         case bool() | int() | float():

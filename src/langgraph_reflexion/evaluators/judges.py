@@ -57,7 +57,8 @@ class LLMEvaluator(Evaluator):
             task = task_in_talk(state, self.prompts)
             trial = self.prompts.render("trial", observation=task, steps=bounded_trial(steps))
             shown = with_pictures(trial, state, self.client.model)
-            return [SystemMessage(self.prompts.render("judge")), shown, *said]
+            judge = SystemMessage(self.prompts.render("judge"))
+            return [judge, shown, *said]
 
         return Prompt(render, state["trajectory"])
 
@@ -76,6 +77,7 @@ class LLMEvaluator(Evaluator):
             verdict = verdict_in(answer[-LONGEST:])
             if verdict is not None:
                 return Score(float(verdict), text)
+            # Its own reply is shown, so that it only has to conclude.
             said = [AIMessage(text), HumanMessage(ASKED_AGAIN)]
         note(NO_VERDICT)
         return Score(0.0, text)
@@ -114,7 +116,8 @@ class MeaningEvaluator(LLMEvaluator):
         )
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            return [SystemMessage(self.prompts.render("same_meaning")), HumanMessage(both), *said]
+            judge = SystemMessage(self.prompts.render("same_meaning"))
+            return [judge, HumanMessage(both), *said]
 
         return Prompt(render)
 
@@ -128,6 +131,7 @@ class MeaningEvaluator(LLMEvaluator):
         judged = await super().evaluate(state, config)
         if judged.score:
             return Score(judged.score)
+        # The model's reasons stay here: they compare with the right answer.
         return Score(judged.score, STOPPED["terminated"])
 
 

@@ -139,15 +139,19 @@ class SelfTestsEvaluator(Evaluator):
             again = await self._written(task, config, again=True)
             valid = await self._agreeing(task, again, given)
         further = [test for test in valid if test not in given]
-        source = "task and model" if further else "task"
-        return {"tests": [*given, *self._drawn(task, further)], FROM: source}
+        source = "task"
+        if further:
+            source = "task and model"
+        return {"tests": given + self._drawn(task, further), FROM: source}
 
     def _drawn(self, task: Task, valid: list[str]) -> list[str]:
         """Return as many of the tests as are kept, drawn by the seed and in their order."""
-        draw = Random(CallId(self.seed, task["id"], 1, WRITING).seed())
+        # Seeded by the task, so that a run that starts over draws the same tests.
+        call = CallId(self.seed, task["id"], 1, WRITING)
+        draw = Random(call.seed())
         number = min(self.most, len(valid))
-        drawn = draw.sample(range(len(valid)), number)
-        return [valid[place] for place in sorted(drawn)]
+        places = draw.sample(range(len(valid)), number)
+        return [valid[place] for place in sorted(places)]
 
     async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> tuple[list[str], str]:
         """Return the tests without those that contradict the description, and their source.
@@ -172,6 +176,7 @@ class SelfTestsEvaluator(Evaluator):
             name = f"{WRITING} again"
         call = CallId(self.seed, task["id"], 1, name)
         reply = await Prompt(lambda _, __: self._messages(task, again)).ask(self.client, None, config, call)
+        # Drafts of tests in its reasoning are not its answer.
         text = reply.text.rpartition("</think>")[2][:LONGEST]
         valid = await to_thread(self.environment.read_tests, task, text)
         if not valid:
@@ -179,7 +184,8 @@ class SelfTestsEvaluator(Evaluator):
         return valid
 
     def _messages(self, task: Task, again: bool) -> list[BaseMessage]:
-        asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
+        form = self.environment.test_form(task)
+        asks = self.prompts.render("write_tests", form=form)
         messages: list[BaseMessage] = [SystemMessage(asks)]
         example = self.prompts.tests_for(task.get("kind"))
         if example is not None:
