@@ -105,6 +105,7 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         declared: Any = agent.InputType
     except TypeError:  # a chain whose first part declares none
         declared = Any
+    # The module has `from __future__ import annotations`.
     if isinstance(declared, str):
         declared = _annotation(agent)
     if declared is str:
@@ -114,6 +115,7 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
     keys = _keys(agent, declared)
     if "messages" in keys:
         return InputForm("state", keys=tuple(key for key in keys if key != "messages"))
+    # The only field can only be the task.
     if len(keys) == 1:
         return InputForm("field", keys[0])
     if keys:

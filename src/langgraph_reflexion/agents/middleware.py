@@ -187,6 +187,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         config = _config()
         if not own or own["trials"]["status"] != "running":
             return None
+        # `aafter_agent` has jumped here to start over.
         if own["over"]:
             return await self._begun(state, own, config)
         said = messages_in(state, own["given"])
@@ -314,6 +315,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> WrappedAgentState:
         """Return the state of the graph's nodes in the middle of a trial, with its messages so far."""
         trials = own["trials"]
+        # It has seen no call: what the messages show is all that is known.
         counter = UsageCallback(self._prices)
         usage = {}
         if done:
@@ -327,6 +329,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         )
 
     def _with_lessons(self, request: Request) -> Request:
+        # The agent's own model is known from its first call on.
         if self._finds_model:
             self._client.bind(request.model)
         own = _own(request)

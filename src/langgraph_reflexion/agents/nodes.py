@@ -61,6 +61,7 @@ class CollectTrajectory:
             return {}
         said: list[BaseMessage] = [*attempt["messages"]]
         if not said and attempt["ended"]:
+            # A function may return a text, and no messages.
             said = [AIMessage(as_text(attempt["result"]))]
         episode = {
             **state["episode"],
@@ -151,6 +152,7 @@ class EvaluateAgent(Evaluate):
         if not self.evaluator.needs_world:
             return state
         world: object = self._surroundings.world
+        # What `make` returned beside the agent is in the trial's episode.
         if world is None and self._surroundings.make:
             episode = await borrowed(self.pool, state["task"], state["episode"]["snapshot"])
             await self.pool.give_back(state["task"], [], episode)

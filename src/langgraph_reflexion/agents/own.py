@@ -73,6 +73,7 @@ class AgentTasks(AgentEnvironment):
             found = read_tasks(source.rows(split), *fields)
             if not found.tasks:
                 raise ConfigurationError(f"{self.file} has no rows")
+            # A run that is resumed finds its tasks as they were, or none.
             if digest not in (None, found.digest):
                 raise ConfigurationError(
                     f"the tasks of {self.file} have changed since the run began: restore them, or begin another run "
@@ -80,6 +81,7 @@ class AgentTasks(AgentEnvironment):
                 )
             return found
 
+        # A split is read, and checked, when it is asked for first.
         self.read = cache(read)
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:

@@ -70,6 +70,7 @@ class RunAgent:
         try:
             world = await wait(self._enter(state))
             trial = AgentTrial(self, state, config, world)
+            # A broken attempt has left traces in its world.
             if world.used and not await trial.continues(wait):
                 world = await wait(self._enter(state, fresh=True))
                 trial = AgentTrial(self, state, config, world)
@@ -86,9 +87,7 @@ class RunAgent:
 
     async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
         """Return the trial's world, or a fresh one."""
-        snapshot = state["episode"]["snapshot"]
-        if fresh:
-            snapshot = None
+        snapshot = None if fresh else state["episode"]["snapshot"]
         return await borrowed(self.pool, state["task"], snapshot)
 
     async def _played(self, trial: "AgentTrial", wait: Waiting) -> Exception | None:
@@ -150,6 +149,7 @@ class AgentTrial:
     def _config_of(self, config: RunnableConfig) -> RunnableConfig:
         """Return the config of the agent's call, in which its model calls are counted."""
         merged = merge_configs(config, {"callbacks": [self.counter]})
+        # A limit that the agent was given by `with_config` counts, and not that of this graph.
         own_config = getattr(self.runnable, "config", None) or {}
         merged["recursion_limit"] = own_config.get("recursion_limit", LONGEST_RUN)
         configurable = merged.get("configurable", {})
@@ -327,6 +327,7 @@ class AgentTrial:
         if isinstance(update, dict) and "messages" in update:
             known = {message.id for message in self.state.get("messages", [])}
             given = {message.id for message in self.given}
+            # The task with its lessons, which were told to the agent alone.
             only_given = given - known
             said = [each for each in update["messages"] if each.id not in only_given]
             update = {**update, "messages": said}
@@ -394,8 +395,6 @@ class AgentNode(RunnableLambda[Any, Any]):
             return await called(state, config, awaiting)
 
         super().__init__(blocking, afunc=awaited, name="act")
-        if act.agent.agent is None:
-            # Each trial has another agent.
-            self.deps = []
-        else:
+        # With `make`, each trial has another agent.
+        if act.agent.agent is not None:
             self.deps = [act.agent.runnable]

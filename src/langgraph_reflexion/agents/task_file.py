@@ -99,11 +99,13 @@ def read_tasks(
     places: dict[str, str] = {}
     digest = hashlib.sha256()
     for where, row in rows:
+        # The first row decides for all.
         task_field = task_field or _task_field(row, where)
         instruction = _instruction(row, task_field, where)
         name = _id(row, where, number=len(tasks) + 1)
         if name in places:
             raise ConfigurationError(f"{where}: the id {name!r} is already used in {places[name]}")
+        # A message names the file only once.
         places[name] = where.rpartition(", ")[2]
         task = Task(id=name, instruction=instruction, data={})
         reference = _reference(row, answer_field, where)
@@ -211,6 +213,7 @@ def _example(row: Mapping[str, Any]) -> list[str]:
 
 
 def _cell(row: Mapping[str, Any], field: str, where: str, option: str) -> Any:
+    # The name of a column may have a dot in it.
     if field in row:
         return row[field]
     found: Any = row

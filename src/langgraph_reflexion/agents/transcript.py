@@ -258,6 +258,7 @@ def as_message(value: Any) -> AnyMessage:
 def as_plain(value: Any) -> Any:
     """Return a value as JSON-like data."""
     try:
+        # Most values are JSON already.
         json.dumps(value)
     except (TypeError, ValueError, RecursionError):
         try:

@@ -162,6 +162,7 @@ class AgentEnvironment(Environment):
         """
         if self.world is None:
             return None
+        # In a new process nobody has restored it yet.
         if self._run not in ("", task["prepared"]["run"]):
             raise ConfigurationError(
                 "another run has restored the world during this trial: run one task at a time, or give each run a "

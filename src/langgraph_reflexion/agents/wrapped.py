@@ -165,6 +165,7 @@ class WrappedAgent:
         before, task = asked_in(state)
         if task is not None:
             return before, task
+        # The task came as a text.
         mark = f"{state['task']['id']}:{state['trial']}:task"
         return [], HumanMessage(state["task"]["instruction"], id=mark)
 

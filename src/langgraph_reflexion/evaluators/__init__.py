@@ -146,6 +146,7 @@ def _of_name(given: str, parts: _Parts) -> Evaluator:
         name = given
     elif colon and not samples.isdecimal():
         raise ConfigurationError(f"evaluator={given!r}: it takes a number, as in self-consistency:7")
+    # A wrapped agent has fewer evaluators by name.
     if parts.actor is None:
         expect_of_agents(given)
     else:

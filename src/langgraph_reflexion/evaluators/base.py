@@ -73,6 +73,7 @@ async def tried(retries: Retries, call: Callable[[], Awaitable[T]]) -> T:
             return fault
         except Exception as error:
             fault_outside = outside_fault(error, "the evaluator")
+            # A bug, or a fault already.
             if fault_outside is None or fault_outside is error:
                 raise
             raise fault_outside from error
@@ -170,5 +171,6 @@ class ExactEvaluator(Evaluator):
 def _normalized(value: Any) -> str:
     """Return a result as text, in which whitespace does not matter."""
     if not isinstance(value, str):
+        # Objects are the same in any order of their keys.
         value = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     return " ".join(value.split())

@@ -58,6 +58,7 @@ class FunctionEvaluator(Evaluator):
         self.of = of
         self.needs_world = "world" in self.call.subjects
         unknown = {"result", "messages", "state", "world"} & self.call.subjects
+        # The trial of an environment has steps, and nothing else.
         if of == "trajectory" and unknown:
             raise ConfigurationError(
                 f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent has: with an "
@@ -110,10 +111,12 @@ def _subjects(state: ReflexionState) -> dict[str, Any]:
     if reference is not None:
         subjects["reference"] = reference
     attempt = state.get("attempt")
+    # The trial of an environment has none.
     if attempt is None:
         attempt = Attempt(messages=[], ended="", result=None, state={})
     subjects["result"] = attempt["result"]
     before, asked = asked_in(state)
+    # A task that did not come as a message is shown as one.
     asked = asked or HumanMessage(state["task"]["instruction"])
     subjects["messages"] = [*before, asked, *attempt["messages"]]
     subjects["state"] = {**attempt["state"], "messages": attempt["messages"]}
@@ -226,6 +229,7 @@ def _number(score: float) -> float:
 
 def _plain(value: Any) -> Any:
     """Return a number of numpy and others as Python's."""
+    # An array of several numbers is no score.
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         return value.item()
     return value
@@ -248,6 +252,7 @@ def to_score(result: object) -> Score:
         case (bool() | int() | float() as score, str() | None as feedback):
             return Score(_number(score), feedback or "")
         case {"score": bool() | int() | float() as score, **rest}:
+            # Those of an `Evaluation`, or of LangSmith and openevals.
             words = str(rest.get("feedback") or rest.get("comment") or "")
             return Score(_number(score), words, unverified=_plain(rest.get("unverified")) is True)
         case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
@@ -268,6 +273,7 @@ def _with_plain_numbers(result: Any) -> Any:
     result = _plain(result)
     if isinstance(result, Score) or not hasattr(result, "score"):
         return result
+    # LangSmith's EvaluationResult, and others of its form.
     words = getattr(result, "feedback", None) or getattr(result, "comment", None)
     return {"score": result.score, "comment": words}
 

@@ -124,6 +124,7 @@ class MeaningEvaluator(LLMEvaluator):
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model whether the answers mean the same, unless the environment accepts the given one."""
         actions = [step["action"] for step in state["trajectory"] if step["action"]]
+        # What the environment accepts is right.
         if state["episode"]["reward"] == 1.0:
             return Score(1.0)
         if self.environment.handed_in(actions) is None:
@@ -266,12 +267,14 @@ class OpenevalsJudge(Evaluator):
             "outputs": result_in(state),
             "reference_outputs": reference_of(state["task"]),
         }
+        # No judge has to be asked.
         if subjects["outputs"] in (None, ""):
             return Score(0.0, "Nothing was returned.")
 
         async def judge(model: BaseChatModel, counting: RunnableConfig) -> Score:
             ask = create_async_llm_as_judge(prompt=self.prompt, feedback_key=self.name, judge=model)
             try:
+                # It takes no config, and calls the model in the one around it.
                 with ambient(counting):
                     return to_score(await ask(**subjects))
             # What openevals makes of a reply without a score.

@@ -113,6 +113,7 @@ class SelfTestsEvaluator(Evaluator):
         given = self.environment.given_tests(task)
         if self.beside_given:
             given = await to_thread(self._given, task)
+        # The task's own tests replace the model's.
         elif given:
             return {"tests": given, FROM: "task"}
         valid = await self._written(task, config)
@@ -135,6 +136,7 @@ class SelfTestsEvaluator(Evaluator):
     ) -> dict[str, Any]:
         """Return the given tests, and after them a draw of the written ones that contradict none of them."""
         valid = await self._agreeing(task, valid, given)
+        # The original code asks once.
         if not valid and not self.accepts_untested:
             again = await self._written(task, config, again=True)
             valid = await self._agreeing(task, again, given)
@@ -243,6 +245,7 @@ class SelfTestsEvaluator(Evaluator):
         """Score a program for which there is no test."""
         if not self.environment.is_complete(task, program):
             return Score(0.0, NO_FUNCTION)
+        # As the original code does.
         if self.accepts_untested:
             return Score(1.0, "There was no test to run.", unverified=True)
         return Score(0.0, UNTESTED, unverified=True)
