@@ -154,11 +154,10 @@ def create_reflexion(
 
     acts = cast(BaseChatModel | str, model)
     writes = cast(BaseChatModel | str | None, reflection_model)
-    client, second = Client.pair(acts, writes, options, priced=budgets.limits_cost)
+    # Taken as answered, so that a judge or a reflection whose server is down does not discard an agent's answer.
+    answered = agent is not None
+    client, second = Client.pair(acts, writes, options, priced=budgets.limits_cost, answered=answered)
     if agent:
-        # So that a judge or a reflection whose server is down does not discard the agent's answer.
-        client.answered = True
-        second.answered = True
         if reflects:
             expect_world(second.model, "agents of your own")
     else:

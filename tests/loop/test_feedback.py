@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 
 from langgraph_reflexion import Profile, ReflexionMiddleware, create_reflexion
-from langgraph_reflexion.agents.runner import LONGEST_TASK
+from langgraph_reflexion.agents.wrapped import LONGEST_TASK
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.failure import LONGEST_CHECK, check_words
 from langgraph_reflexion.memory.useful import REJECTED, was_rejected

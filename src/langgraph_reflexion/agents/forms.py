@@ -51,20 +51,29 @@ def as_runnable(agent: Any) -> Runnable[Any, Any]:
     if isinstance(agent, Runnable):
         return agent
     if not callable(agent) or isinstance(agent, type):
-        got = f"the class {agent.__name__}" if isinstance(agent, type) else type(agent).__name__
-        hint = ": compile it first" if isinstance(agent, StateGraph) else ""
         raise ConfigurationError(
-            f"an agent is a compiled graph, another runnable or a function of its input; got {got}{hint}"
+            f"an agent is a compiled graph, another runnable or a function of its input; got {_in_words(agent)}"
         )
     check_call("the agent's function", agent, "input")
-    if iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None)):  # noqa: B004
+    # The second kind is an object with an asynchronous method for its call.
+    is_async = iscoroutinefunction(agent) or iscoroutinefunction(getattr(agent, "__call__", None))  # noqa: B004
+    if not is_async:
+        return RunnableLambda(agent)
 
-        @wraps(agent, updated=())  # LangChain reads the signature
-        def blocking(*args: Any, **named: Any) -> Any:
-            return run_blocking(agent(*args, **named))
+    @wraps(agent, updated=())  # LangChain reads the signature
+    def blocking(*args: Any, **named: Any) -> Any:
+        return run_blocking(agent(*args, **named))
 
-        return RunnableLambda(blocking, afunc=agent)
-    return RunnableLambda(agent)
+    return RunnableLambda(blocking, afunc=agent)
+
+
+def _in_words(given: Any) -> str:
+    """Return what was given in place of an agent."""
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    if isinstance(given, StateGraph):
+        return f"{type(given).__name__}: compile it first"
+    return type(given).__name__
 
 
 def check_call(name: str, function: Callable[..., Any], *given: str) -> None:
@@ -81,7 +90,8 @@ def check_call(name: str, function: Callable[..., Any], *given: str) -> None:
     try:
         found.replace(parameters=passed).bind(*given)
     except TypeError:
-        needed = ", ".join(each.name for each in passed if each.default is Parameter.empty) or "no arguments"
+        required = [each.name for each in passed if each.default is Parameter.empty]
+        needed = ", ".join(required) or "no arguments"
         raise ConfigurationError(f"{name} is called with ({', '.join(given)}), but takes {needed}") from None
 
 
@@ -95,18 +105,17 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         declared: Any = agent.InputType
     except TypeError:  # a chain whose first part declares none
         declared = Any
+    # The module has `from __future__ import annotations`.
     if isinstance(declared, str):
         declared = _annotation(agent)
-    graph = isinstance(agent, PregelProtocol)
     if declared is str:
         return InputForm("text")
-    if get_origin(declared) is list or declared is list:
+    if declared is list or get_origin(declared) is list:
         return InputForm("messages")
-    fields = isinstance(declared, type) and declared is not dict and getattr(declared, "__annotations__", None)
-    schema = {} if graph or fields else _schema(agent)
-    keys = list(get_type_hints(declared) if fields else schema.get("properties", {}))
+    keys = _keys(agent, declared)
     if "messages" in keys:
         return InputForm("state", keys=tuple(key for key in keys if key != "messages"))
+    # The only field can only be the task.
     if len(keys) == 1:
         return InputForm("field", keys[0])
     if keys:
@@ -114,14 +123,44 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
             f"the agent's input has the fields {', '.join(keys)}: say how to fill them with "
             "WrappedAgent(agent, make_input=lambda task, lessons: {...})"
         )
-    known = graph and declared is Any and hasattr(agent, "channels")  # an entrypoint without annotation
-    takes_dict = graph or declared is dict or get_origin(declared) is dict or schema.get("type") == "object"
-    return InputForm("state" if takes_dict and not known else "messages")
+    if _takes_state(agent, declared):
+        return InputForm("state")
+    return InputForm("messages")
+
+
+def _keys(agent: Runnable[Any, Any], declared: Any) -> list[str]:
+    """Return the fields of an agent's input, by its type or its schema; none if it has no fields."""
+    if _has_fields(declared):
+        return list(get_type_hints(declared))
+    if isinstance(agent, PregelProtocol):
+        return []
+    return list(_schema(agent).get("properties", {}))
+
+
+def _has_fields(declared: Any) -> bool:
+    """Return whether a type is a class with annotated fields."""
+    if not isinstance(declared, type) or declared is dict:
+        return False
+    return bool(getattr(declared, "__annotations__", None))
+
+
+def _takes_state(agent: Runnable[Any, Any], declared: Any) -> bool:
+    """Return whether an agent whose fields are unknown takes a dict, and not a list of messages."""
+    if isinstance(agent, PregelProtocol):
+        # The function of an entrypoint without annotation takes what it is given.
+        is_entrypoint = declared is Any and hasattr(agent, "channels")
+        return not is_entrypoint
+    if declared is dict or get_origin(declared) is dict:
+        return True
+    return not _has_fields(declared) and _schema(agent).get("type") == "object"
 
 
 def _annotation(agent: Any) -> Any:
     """Return the type of a function's argument in a module with `from __future__ import annotations`."""
-    first = next(iter(agent.nodes.values())).bound if isinstance(agent, Pregel) else getattr(agent, "first", agent)
+    if isinstance(agent, Pregel):
+        first: Any = next(iter(agent.nodes.values())).bound
+    else:
+        first = getattr(agent, "first", agent)
     function: Any = getattr(first, "func", None) or getattr(first, "afunc", None)
     try:
         return next(iter(signature(function, eval_str=True).parameters.values())).annotation

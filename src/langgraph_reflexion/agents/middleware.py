@@ -12,32 +12,30 @@ from langchain.agents.middleware.types import (
     hook_config,
 )
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite
 
+from langgraph_reflexion.agents.middleware_messages import abandoned, after_task, conversation_update, finished
 from langgraph_reflexion.agents.middleware_state import (
     MiddlewareState,
     PrivateState,
     ReflexionAgentState,
-    is_unjudged,
+    after_trial,
 )
-from langgraph_reflexion.agents.nodes import NO_ANSWER, EvaluateAgent, ResetAgent
-from langgraph_reflexion.agents.runner import lessons_for
+from langgraph_reflexion.agents.nodes import EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.transcript import is_cut_off, messages_in, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, World
-from langgraph_reflexion.agents.wrapped import followed_by, has_called_tools
+from langgraph_reflexion.agents.wrapped import lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.conversation import outcome_of
 from langgraph_reflexion.loop.events import emit
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, load_profile
@@ -127,8 +125,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         approval: Approval | None = None,
         state_schema: type | None = None,
     ) -> None:
-        environment, memory = AgentEnvironment(reset), Memory.of(memory)
-        options, budgets, approval = options or ModelOptions(), budgets or Budgets(), approval or Approval()
+        environment = AgentEnvironment(reset)
+        memory = Memory.of(memory)
+        options = options or ModelOptions()
+        budgets = budgets or Budgets()
+        approval = approval or Approval()
         if approval.actions:
             raise ConfigurationError(
                 "approval.actions is for environments: to approve tools, put HumanInTheLoopMiddleware before "
@@ -149,13 +150,16 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._prices = options.prices
         self._own = PrivateState(state_schema)
         self._finds_model = model is None
-        self._client = client = Client(model, options, priced=budgets.limits_cost)
-        client.answered = True  # so that a server that is down does not discard the agent's answer
-        kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
-        pool, keys = EpisodePool(environment, options.retries), self._own.reduced
-        judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
         self._strategy = Strategy(rules.strategy)
         self._budgets = budgets
+
+        # Taken as answered, so that a server that is down does not discard the agent's answer.
+        client = Client(model, options, priced=budgets.limits_cost, answered=True)
+        kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
+        judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
+        pool = EpisodePool(environment, options.retries)
+        keys = self._own.reduced
+        self._client = client
         self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
         self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys)
@@ -179,20 +183,21 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
         """Begin the next trial after a failed one, or stop one that loops, or has spent its budget."""
-        own, config = state.get("reflexion"), _config()
+        own = state.get("reflexion")
+        config = _config()
         if not own or own["trials"]["status"] != "running":
             return None
+        # `aafter_agent` has jumped here to start over.
         if own["over"]:
             return await self._begun(state, own, config)
-        trials = self._seen(own, list(messages_in(state, own["given"]).values()))
+        said = messages_in(state, own["given"])
+        trials = self._seen(own, list(said.values()))
         if trials["stop_reason"] is None:
             trials = await _apply_node("heuristic_check", self._check, trials, config)
-        # What was seen is not written at every step, as the messages are in the state already.
-        return (
-            {"reflexion": {**own, "trials": trials, "clock": time.time()}, "jump_to": "end"}
-            if trials["stop_reason"]
-            else None
-        )
+        if not trials["stop_reason"]:
+            # What was seen is not written at every step, as the messages are in the state already.
+            return None
+        return {"reflexion": {**own, "trials": trials, "clock": time.time()}, "jump_to": "end"}
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
         with ambient(_in_trial(request)):
@@ -210,84 +215,128 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
         """Evaluate the answer; on failure, reflect and start over."""
-        own, config = state.get("reflexion"), _config()
+        own = state.get("reflexion")
+        config = _config()
         if not own or own["trials"]["status"] != "running":
             # Other middleware answered before the task began.
             return None
         if not own["called"] and not own["trials"]["stop_reason"]:
-            return _abandon(own, self._own, state)
+            return abandoned(own, self._own, state)
+
         unjudged = own["trials"].get("attempt")
         if unjudged is None:
             done = list(messages_in(state, own["given"]).values())
             response = state.get("structured_response")
-            trials = self._seen(own, done)
-            attempt = Attempt(
-                messages=cast(list[AnyMessage], done),
-                ended="" if trials["stop_reason"] else "terminated",
-                result=result_of(state, done),
-                state=self._own.of(state),
-            )
-            if is_cut_off(done):
-                attempt["cut_off"] = True
-            trials["attempt"] = attempt
+            trials = self._ended(own, state, done)
         else:
             # Only its evaluation is resumed. The conversation may be that of a better trial by now.
-            done = [*unjudged["messages"]]
+            done = unjudged["messages"]
             response = own["unjudged_response"]
             trials = self._seen(own, done)
         emit("observe", trials, {"trajectory": trials["trajectory"]})
-        # The evaluator and the reflection see the conversation.
-        trials["messages"] = own["given"]
-        trials = await _apply_node("evaluate", self._evaluate, trials, config)
+        trials = await self._judged(own, trials, config)
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
-            own = {**own, "best": cast(list[AnyMessage], done), "best_response": response}
-        fails = trials["status"] == "running" or (trials["status"] == "failed" and self._reflect.is_due(trials))
-        if fails and self._strategy.reflects:
-            trials["messages"] = own["given"]
-            trials = await _apply_node("reflect", self._reflect, trials, config)
-        if not is_unjudged(trials):
-            trials["attempt"] = None
-        own = {**own, "trials": trials, "called": False, "over": True, "clock": time.time()}
-        own["unjudged_response"] = response if trials["attempt"] else None
-        if trials["status"] != "running":
-            return _finish(own, self._own, state, is_last=is_best and unjudged is None) | {"reflexion": own}
-        update = _conversation(own["given"]) | self._own.update(trials["start"], state)
-        update |= {"jump_to": "model", "reflexion": own}
+            own = {**own, "best": list(done), "best_response": response}
+        trials = await self._reflected(own, trials, config)
+
+        own = after_trial(own, trials, response)
+        if trials["status"] == "running":
+            return self._starting_over(own, state)
+        # The conversation ends with this trial, unless only its evaluation was resumed.
+        is_last = is_best and unjudged is None
+        update = finished(own, self._own, state, is_last=is_last)
+        update["reflexion"] = own
+        return update
+
+    before_agent = _blocking(abefore_agent)
+    before_model = _blocking(abefore_model)
+    after_agent = _blocking(aafter_agent)
+
+    def _ended(self, own: MiddlewareState, state: ReflexionAgentState, done: list[AnyMessage]) -> WrappedAgentState:
+        """Return the state of the graph's nodes at the end of a trial, with the trial."""
+        trials = self._seen(own, done)
+        attempt = Attempt(
+            messages=done,
+            ended="" if trials["stop_reason"] else "terminated",
+            result=result_of(state, done),
+            state=self._own.of(state),
+        )
+        if is_cut_off(done):
+            attempt["cut_off"] = True
+        trials["attempt"] = attempt
+        return trials
+
+    async def _judged(
+        self, own: MiddlewareState, trials: WrappedAgentState, config: RunnableConfig
+    ) -> WrappedAgentState:
+        # The evaluator sees the conversation.
+        trials["messages"] = own["given"]
+        return await _apply_node("evaluate", self._evaluate, trials, config)
+
+    async def _reflected(
+        self, own: MiddlewareState, trials: WrappedAgentState, config: RunnableConfig
+    ) -> WrappedAgentState:
+        """Reflect on a trial that has failed, if the strategy does so, and return the state after it."""
+        if not self._strategy.reflects:
+            return trials
+        # The last trial of a task is reflected on only for a reason.
+        is_due = trials["status"] == "failed" and self._reflect.is_due(trials)
+        if trials["status"] != "running" and not is_due:
+            return trials
+        trials["messages"] = own["given"]
+        return await _apply_node("reflect", self._reflect, trials, config)
+
+    def _starting_over(self, own: MiddlewareState, state: ReflexionAgentState) -> Update:
+        """Return the update with which the next trial begins."""
+        update = conversation_update(own["given"])
+        update |= self._own.update(own["trials"]["start"], state)
+        update["jump_to"] = "model"
+        update["reflexion"] = own
         if state.get("structured_response") is not None:
             update["structured_response"] = None
         return update
 
-    before_agent, before_model, after_agent = map(_blocking, (abefore_agent, abefore_model, aafter_agent))
-
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
         """Reset, and give the agent the state that `reset` returned."""
         trials = await _apply_node("reset", self._reset, own["trials"], config)
-        made = ((trials["episode"]["snapshot"] or {}).get("state")) or {}
-        others = {key: value for key, value in made.items() if key not in self._own.reduced}
-        update = self._own.update(self._own.of(state) | made, state) | others
+        snapshot = trials["episode"]["snapshot"] or {}
+        made = snapshot.get("state") or {}
+        update = self._own.update(self._own.of(state) | made, state)
+        for key, value in made.items():
+            # The others are the agent's as well, and nobody has said that they begin afresh.
+            if key not in self._own.reduced:
+                update[key] = value
         if trials["stop_reason"]:
             update["jump_to"] = "end"
-        return update | {"reflexion": {**own, "trials": trials, "over": False, "clock": time.time()}}
+        update["reflexion"] = {**own, "trials": trials, "over": False, "clock": time.time()}
+        return update
 
     def _seen(self, own: MiddlewareState, done: Sequence[BaseMessage]) -> WrappedAgentState:
         """Return the state of the graph's nodes in the middle of a trial, with its messages so far."""
-        trials, counter = own["trials"], UsageCallback(self._prices)
-        usage = counter.account(done)
+        trials = own["trials"]
+        # It has seen no call: what the messages show is all that is known.
+        counter = UsageCallback(self._prices)
+        usage = {}
+        if done:
+            usage["act"] = counter.account(done)
         if self._budgets.limits_cost and counter.unpriced:
             raise ConfigurationError(f"a budget of money needs prices of {', '.join(sorted(counter.unpriced))}")
-        seconds = trials["seconds"] + time.time() - own["clock"]
-        seen = {**trials, "trajectory": steps_of(done), "usage": {"act": usage} if done else {}, "seconds": seconds}
-        return cast(WrappedAgentState, seen)
+        return trials | WrappedAgentState(
+            trajectory=steps_of(done),
+            usage=usage,
+            seconds=trials["seconds"] + time.time() - own["clock"],
+        )
 
     def _with_lessons(self, request: Request) -> Request:
+        # The agent's own model is known from its first call on.
         if self._finds_model:
             self._client.bind(request.model)
         own = _own(request)
         lessons = lessons_for(own["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:
             return request
-        return request.override(messages=_after_task(own, request.messages, lessons))
+        return request.override(messages=after_task(own, request.messages, lessons))
 
 
 async def _apply_node(
@@ -303,70 +352,13 @@ async def _apply_node(
     for key, value in update.items():
         if isinstance(value, Overwrite):
             after[key] = value.value
+        elif key == "trials":
+            after[key] = with_trials(state["trials"], value)
         else:
-            after[key] = with_trials(state["trials"], value) if key == "trials" else value
+            after[key] = value
+    # They are in the agent's state.
     after.pop("messages", None)
     return cast(WrappedAgentState, after)
-
-
-def _conversation(messages: Sequence[BaseMessage]) -> Update:
-    return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}
-
-
-def _abandon(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState) -> Update | None:
-    """End the task at a trial that other middleware ended before its first model call, such as a limit of calls."""
-    trials = own["trials"]
-    last = trials["trial"] if own["over"] else trials["trial"] - 1
-    if last == 0:
-        return None
-    trials = trials | WrappedAgentState(trial=last, status="failed")
-    return _finish({**own, "trials": trials}, private, state, is_last=False) | {
-        "reflexion": {**own, "trials": trials}
-    }
-
-
-def _finish(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState, *, is_last: bool) -> Update:
-    """Make the best trial the answer. The messages of the last one are in the conversation already."""
-    trials = own["trials"]
-    messages, answer = _with_outcome(own["best"], outcome_of(trials, trials))
-    if is_last:
-        return {"messages": [answer]}
-    best = trials.get("best_attempt")
-    update = _conversation([*own["given"], *messages]) | (private.update(best["state"], state) if best else {})
-    if state.get("structured_response") is not None or own["best_response"] is not None:
-        update["structured_response"] = own["best_response"]
-    return update
-
-
-def _with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tuple[list[AnyMessage], AIMessage]:
-    """Return the messages with the outcome in the last AI message's metadata, and that message."""
-    messages = list(messages)
-    for index in reversed(range(len(messages))):
-        if isinstance(message := messages[index], AIMessage):
-            metadata = {**message.response_metadata, "reflexion": outcome}
-            messages[index] = answer = message.model_copy(update={"response_metadata": metadata})
-            return messages, answer
-    answer = AIMessage(outcome["fault"] or NO_ANSWER, response_metadata={"reflexion": outcome})
-    return [*messages, answer], answer
-
-
-def _after_task(own: MiddlewareState, messages: Sequence[AnyMessage], lessons: str) -> list[AnyMessage]:
-    """Return an agent's messages with the lessons after the task, which is the last of the user's messages.
-
-    Args:
-        own: The task's state, with the conversation with which it began.
-        messages: The conversation that the model is about to see.
-        lessons: The text on earlier trials and other tasks.
-    """
-    shown = list(messages)
-    asked = [message.id for message in own["given"] if isinstance(message, HumanMessage)]
-    once = has_called_tools(own["trials"])
-    for place, message in enumerate(shown):
-        if isinstance(message, HumanMessage) and asked and message.id == asked[-1]:
-            shown[place] = followed_by(message, lessons, once=once)
-            return shown
-    # Other middleware may have put a summary in its place.
-    return [HumanMessage(lessons), *shown]
 
 
 def _config() -> RunnableConfig:

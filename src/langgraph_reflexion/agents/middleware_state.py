@@ -45,8 +45,33 @@ class ReflexionAgentState(AgentState[Any]):
 
 def is_unjudged(trials: WrappedAgentState) -> bool:
     """Return whether the task ended because the evaluation of an answer failed, which is then kept as the attempt."""
-    attempt = trials.get("attempt")
-    return trials["status"] == "fault" and trials["stop_reason"] not in ("budget", "fault") and bool(attempt)
+    if trials["status"] != "fault" or trials["stop_reason"] in ("budget", "fault"):
+        return False
+    return bool(trials.get("attempt"))
+
+
+def after_trial(own: MiddlewareState, trials: WrappedAgentState, response: Any) -> MiddlewareState:
+    """Return the task's state after a trial, which is kept only if it could not be evaluated.
+
+    Args:
+        own: The task's state before.
+        trials: The state of the graph's nodes after the trial.
+        response: The trial's structured response.
+    """
+    kept_response = None
+    if is_unjudged(trials):
+        kept_response = response
+    else:
+        # The messages of the best trial are kept apart from it.
+        trials = trials | WrappedAgentState(attempt=None)
+    return {
+        **own,
+        "trials": trials,
+        "unjudged_response": kept_response,
+        "called": False,
+        "over": True,
+        "clock": time.time(),
+    }
 
 
 def at_evaluation(own: MiddlewareState) -> MiddlewareState | None:
@@ -54,7 +79,9 @@ def at_evaluation(own: MiddlewareState) -> MiddlewareState | None:
     trials = own["trials"]
     if not is_unjudged(trials):
         return None
-    again = trials | WrappedAgentState(status="running", fault="", trials=trials["trials"][:-1])
+    # Its record, which says that it could not be evaluated, is written anew.
+    earlier = trials["trials"][:-1]
+    again = trials | WrappedAgentState(status="running", fault="", trials=earlier)
     return {**own, "trials": again, "called": True, "over": False, "clock": time.time()}
 
 
@@ -66,23 +93,36 @@ class PrivateState:
     """
 
     def __init__(self, schema: type | None = None) -> None:
-        hints: dict[str, Any] = {}
-        for each in (PlanningState, schema) if schema else (PlanningState,):
-            hints |= get_type_hints(each, include_extras=True)
-        # A deep agent's files have a reducer. The package is slow to import, and most agents are none.
-        self.reduced = {"files": True} if find_spec("deepagents") else {}
-        self.reduced |= {key: has_reducer(hint) for key, hint in hints.items() if key not in FRAME}
+        hints = get_type_hints(PlanningState, include_extras=True)
+        if schema:
+            hints |= get_type_hints(schema, include_extras=True)
+        self.reduced: dict[str, bool] = {}
+        if find_spec("deepagents"):
+            # A deep agent's files have a reducer. The package is slow to import, and most agents are none.
+            self.reduced["files"] = True
+        for key, hint in hints.items():
+            if key not in FRAME:
+                self.reduced[key] = has_reducer(hint)
 
     def of(self, state: Mapping[str, Any]) -> dict[str, Any]:
         return {key: state[key] for key in self.reduced if key in state}
 
     def update(self, values: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update of the state `now` after which it has these values, and its other keys are empty."""
-        wanted = {key: _empty(value) for key, value in self.of(now).items()} | self.of(values)
-        changed = {key: value for key, value in wanted.items() if key not in now or now[key] != value}
-        given = copied(changed)
-        return {key: Overwrite(value) if self.reduced[key] else value for key, value in given.items()}
+        wanted = {key: _empty(value) for key, value in self.of(now).items()}
+        wanted |= self.of(values)
+        update: dict[str, Any] = {}
+        for key, value in wanted.items():
+            if key in now and now[key] == value:
+                continue
+            given = copied(value)
+            # A reducer would merge it with what is there.
+            update[key] = Overwrite(given) if self.reduced[key] else given
+        return update
 
 
 def _empty(value: Any) -> Any:
-    return type(value)() if isinstance(value, dict | list | set | tuple | str | int | float) else None
+    """Return the empty value of the same type; None if there is none."""
+    if isinstance(value, dict | list | set | tuple | str | int | float):
+        return type(value)()
+    return None

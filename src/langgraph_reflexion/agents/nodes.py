@@ -12,7 +12,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import BestAttempt, WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import steps_of
-from langgraph_reflexion.agents.world import AgentEnvironment, AgentEpisode
+from langgraph_reflexion.agents.world import AgentEnvironment, borrowed
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, is_trouble
@@ -43,9 +43,11 @@ class ResetAgent(Reset):
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         update = await super().__call__(state, config)
-        if "status" in update:
+        is_new_task = "status" in update
+        if is_new_task:
             given = cast(dict[str, Any], state)
-            update |= {"attempt": None, "best_attempt": None}
+            update["attempt"] = None
+            update["best_attempt"] = None
             update["start"] = {key: copied(given[key]) for key in self.own_keys if key in given}
         return update
 
@@ -57,11 +59,16 @@ class CollectTrajectory:
         attempt = state["attempt"]
         if attempt is None:  # its world was lost, and the trial starts over
             return {}
-        ended = {"terminated": attempt["ended"] == "terminated", "truncated": attempt["ended"] == "truncated"}
-        said: list[Any] = [*attempt["messages"]]
+        said: list[BaseMessage] = [*attempt["messages"]]
         if not said and attempt["ended"]:
+            # A function may return a text, and no messages.
             said = [AIMessage(as_text(attempt["result"]))]
-        return {"trajectory": Overwrite(steps_of(said)), "episode": {**state["episode"], **ended}}
+        episode = {
+            **state["episode"],
+            "terminated": attempt["ended"] == "terminated",
+            "truncated": attempt["ended"] == "truncated",
+        }
+        return {"trajectory": Overwrite(steps_of(said)), "episode": episode}
 
 
 @dataclass
@@ -76,55 +83,57 @@ class EvaluateAgent(Evaluate):
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         before = cast(WrappedAgentState, state)
-        attempt, saved = before.get("attempt"), None
-        environment = self._surroundings
-        if attempt and environment.world and not state["fault"]:
+        attempt = before.get("attempt")
+        saved = None
+        has_world = self._surroundings.world is not None
+        if attempt and has_world and not state["fault"]:
             try:
                 saved = await to_thread(self._world_after, state["task"], attempt)
             except Exception as error:
-                if not is_trouble(error):
-                    raise
-                state = {**state, "stop_reason": "fault", "fault": f"the world could not be saved: {one_line(error)}"}
+                fault = _trouble("the world could not be saved", error)
+                state = {**state, "stop_reason": "fault", "fault": fault}
+
         update = await super().__call__(state, config)
-        # An evaluation that a fault has prevented is resumed, and needs the trial's world.
-        unjudged = attempt is not None and update["fault"] != "" and update.get("stop_reason", "") != "fault"
-        unjudged = unjudged and state["stop_reason"] not in ("budget", "fault")
-        best, result = before.get("best_attempt"), before.get("result")
+        best = before.get("best_attempt")
+        result = before.get("result")
         is_best = update["best"] in (None, state["trial"])
         if is_best:
+            best = _as_best(attempt, saved)
             result = result_in(state)
-            best = BestAttempt(state=attempt["state"] if attempt else {}, world=saved, answer=answer_id(attempt))
-            best["kept"] = attempt.get("kept") if attempt else None
-        update |= {"result": result, "best_attempt": best}
-        if update["status"] in ("budget", "fault") and not unjudged:
-            # If this trial is resumed, it begins again, in a fresh world.
-            update["episode"] = {**update.get("episode", state["episode"]), "snapshot": None}
-        if attempt and unjudged:
-            update["attempt"] = {**attempt, "world": saved}
-        elif attempt and not update["fault"]:
-            update["attempt"] = {**attempt, "messages": [], "world": None}
+        update["best_attempt"] = best
+        update["result"] = result
+        update |= _kept_for_later(state, update, attempt, saved)
         if update["status"] == "running":
             return update
+
         if best:
-            for key, reduced in self.own_keys.items():
-                if key in best["state"]:
-                    update[key] = Overwrite(best["state"][key]) if reduced else best["state"][key]
-            if best["world"] and not is_best:
-                try:
-                    await to_thread(environment.restore_world, state["task"], best["world"])
-                except Exception as error:
-                    if not is_trouble(error):
-                        raise
-                    fault = f"the best trial's world could not be restored: {one_line(error)}"
-                    update |= {"status": "fault", "fault": fault}
-        text = as_text(result)
-        # A stream shows a message once: under the id under which the agent has streamed it.
-        said = best["answer"] if best and text else None
-        known = {message.id for message in before.get("messages", [])}
-        message = answer(text or update["fault"] or NO_ANSWER, state, update, config)
-        message.id = None if said in known else said
-        kept = best["kept"] if best else None
-        return update | {"messages": [*shortened(before, kept), message]}
+            update |= self._state_of(best)
+        if best and not is_best:
+            update |= await self._restored(state, best)
+        update["messages"] = _ending(before, update, best, config)
+        return update
+
+    async def _restored(self, state: ReflexionState, best: BestAttempt) -> Update:
+        """Restore the world of a best trial that is not the last, and return the update if that has failed."""
+        if not best["world"]:
+            return {}
+        try:
+            await to_thread(self._surroundings.restore_world, state["task"], best["world"])
+        except Exception as error:
+            fault = _trouble("the best trial's world could not be restored", error)
+            return {"status": "fault", "fault": fault}
+        return {}
+
+    def _state_of(self, best: BestAttempt) -> Update:
+        """Return the update after which the agent's own state is that of the best trial."""
+        update: Update = {}
+        for key, has_reducer in self.own_keys.items():
+            if key not in best["state"]:
+                continue
+            value = best["state"][key]
+            # A reducer would merge it with the state of the last trial.
+            update[key] = Overwrite(value) if has_reducer else value
+        return update
 
     @property
     def _surroundings(self) -> AgentEnvironment:
@@ -143,21 +152,81 @@ class EvaluateAgent(Evaluate):
         if not self.evaluator.needs_world:
             return state
         world: object = self._surroundings.world
+        # What `make` returned beside the agent is in the trial's episode.
         if world is None and self._surroundings.make:
-            episode = await self.pool.borrow(state["task"], [], state["episode"]["snapshot"])
+            episode = await borrowed(self.pool, state["task"], state["episode"]["snapshot"])
             await self.pool.give_back(state["task"], [], episode)
-            world = cast(AgentEpisode, episode).world
+            world = episode.world
         if world is None:
             raise ConfigurationError(
                 "the evaluator needs `world`, and there is none: let make= return (agent, world), or give a World as "
                 "reset="
             )
+        # No channel of the graph: it is live, and only this call sees it.
         return cast(ReflexionState, {**state, "world": world})
 
     async def _release(self, state: ReflexionState, actions: list[Action], *, evaluated: bool) -> None:
         # The world of a trial that is evaluated later stays.
         if evaluated:
             await self.pool.release(state["task"], [])
+
+
+def _trouble(what: str, error: Exception) -> str:
+    """Return trouble outside as the text of a fault; raise any other error, which is a bug."""
+    if not is_trouble(error):
+        raise error
+    return f"{what}: {one_line(error)}"
+
+
+def _as_best(attempt: Attempt | None, world: dict[str, Any] | None) -> BestAttempt:
+    """Return what is kept of the best trial so far, which has none if its world was lost."""
+    if attempt is None:
+        return BestAttempt(state={}, world=world, answer=None, kept=None)
+    return BestAttempt(
+        state=attempt["state"],
+        world=world,
+        answer=answer_id(attempt),
+        kept=attempt.get("kept"),
+    )
+
+
+def _kept_for_later(
+    state: ReflexionState, update: Update, attempt: Attempt | None, world: dict[str, Any] | None
+) -> Update:
+    """Return what an evaluated trial leaves in the state, for whoever resumes the task.
+
+    Args:
+        state: The state in which it was evaluated.
+        update: The update of its evaluation.
+        attempt: The trial.
+        world: Its saved world.
+    """
+    is_cut_short = state["stop_reason"] in ("budget", "fault") or update.get("stop_reason") == "fault"
+    # An evaluation that a fault has prevented is resumed, and needs the trial's messages and its world.
+    if attempt and update["fault"] and not is_cut_short:
+        return {"attempt": {**attempt, "world": world}}
+    kept: Update = {}
+    if update["status"] in ("budget", "fault"):
+        # If this trial is resumed, it begins again, in a fresh world.
+        kept["episode"] = {**update.get("episode", state["episode"]), "snapshot": None}
+    if attempt and not update["fault"]:
+        kept["attempt"] = {**attempt, "messages": [], "world": None}
+    return kept
+
+
+def _ending(
+    state: WrappedAgentState, update: Update, best: BestAttempt | None, config: RunnableConfig
+) -> list[BaseMessage]:
+    """Return the update of the conversation at the end of a task: the answer, after what the agent has left of it."""
+    text = as_text(update["result"])
+    message = answer(text or update["fault"] or NO_ANSWER, state, update, config)
+    if best is None:
+        return [message]
+    # A stream shows a message once: under the id under which the agent has streamed it.
+    known = {each.id for each in state.get("messages", [])}
+    if text and best["answer"] not in known:
+        message.id = best["answer"]
+    return [*shortened(state, best.get("kept")), message]
 
 
 def shortened(state: WrappedAgentState, kept: list[AnyMessage] | None) -> list[BaseMessage]:
@@ -175,8 +244,10 @@ def answer_id(attempt: Attempt | None) -> str | None:
     if attempt is None:
         return None
     text = as_text(attempt["result"])
-    said = [each for each in attempt["messages"] if isinstance(each, AIMessage) and sanitize(each.text) == text]
-    return said[-1].id if said else None
+    for message in reversed(attempt["messages"]):
+        if isinstance(message, AIMessage) and sanitize(message.text) == text:
+            return message.id
+    return None
 
 
 def agent_nodes(

@@ -24,6 +24,9 @@ from langgraph_reflexion.support.objects import load_object, names_object
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
+WHAT = "the environment or agent"
+"""What an object's name stands for, in errors."""
+
 OPTIONS = ("tasks", "task_field", "answer_field", "user_field", "subset")
 """The options of an agent's tasks."""
 
@@ -60,17 +63,17 @@ class AgentTasks(AgentEnvironment):
         super().__init__()
         self.agent = agent
         self.path = path
-        # The command line reads a number as one.
-        fields = [None if each is None else str(each) for each in (task_field, answer_field, user_field)]
         self.names_users = user_field is not None
         self.file = str(tasks)
-        source = open_tasks(self.file, None if subset is None else str(subset))
+        fields = [_as_name(each) for each in (task_field, answer_field, user_field)]
+        source = open_tasks(self.file, _as_name(subset))
         self.splits = source.splits
 
         def read(split: str) -> TaskRows:
             found = read_tasks(source.rows(split), *fields)
             if not found.tasks:
                 raise ConfigurationError(f"{self.file} has no rows")
+            # A run that is resumed finds its tasks as they were, or none.
             if digest not in (None, found.digest):
                 raise ConfigurationError(
                     f"the tasks of {self.file} have changed since the run began: restore them, or begin another run "
@@ -78,6 +81,7 @@ class AgentTasks(AgentEnvironment):
                 )
             return found
 
+        # A split is read, and checked, when it is asked for first.
         self.read = cache(read)
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -85,7 +89,9 @@ class AgentTasks(AgentEnvironment):
 
     def user_of(self, task: Task) -> str | None:
         """Return the user whose lessons a task uses; None unless a column names users."""
-        user: str | None = task["data"].get("user") if self.names_users else None
+        if not self.names_users:
+            return None
+        user: str | None = task["data"].get("user")
         return user
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
@@ -113,28 +119,50 @@ class AgentTasks(AgentEnvironment):
             raise ConfigurationError("--user-field names whose --lessons are used, and goes without --user")
         expect_of_agents(rules.evaluator)
         found = self.read(given["split"])
-        without = next((task["id"] for task in found.tasks if "reference" not in task["data"]), None)
-        if rules.evaluator == "exact" and without is not None:
-            raise ConfigurationError(
-                f"evaluator='exact' needs a reference answer, and the task {without!r} of {self.file} has none: name "
-                "the column of reference answers with --answer-field"
-            )
-        model = AGENTS_MODEL if given["model"] == DEMO else given["model"]
-        judged = rules.evaluator in ("llm", *JUDGES)
-        always = judged or given["lessons"]
-        called = Strategy(rules.strategy).reflects or always
-        if model == AGENTS_MODEL and called and not (self.agent.model or given["reflection_model"]):
-            without = "" if always else "; --strategy retry needs none"
-            raise ConfigurationError(
-                f"{self.path} needs --model (PROVIDER:NAME, or FILE.py:NAME of a chat model{without}): {NO_MODEL}"
-            )
+        if rules.evaluator == "exact":
+            self._expect_references(found)
+        model = given["model"]
+        if model == DEMO:
+            model = AGENTS_MODEL
+        if model == AGENTS_MODEL:
+            self._expect_model(rules, given)
         return {"options": {**given["options"], "digest": found.digest}, "model": model}
+
+    def _expect_references(self, found: TaskRows) -> None:
+        """Raise ConfigurationError if a task has no reference answer."""
+        for task in found.tasks:
+            if "reference" in task["data"]:
+                continue
+            raise ConfigurationError(
+                f"evaluator='exact' needs a reference answer, and the task {task['id']!r} of {self.file} has none: "
+                "name the column of reference answers with --answer-field"
+            )
+
+    def _expect_model(self, rules: Rules, given: Mapping[str, Any]) -> None:
+        """Raise ConfigurationError if a model is called, and there is none: neither the agent's nor another."""
+        if self.agent.model or given["reflection_model"]:
+            return
+        judges = rules.evaluator in ("llm", *JUDGES)
+        always = judges or given["lessons"]
+        if not always and not Strategy(rules.strategy).reflects:
+            return
+        without = "" if always else "; --strategy retry needs none"
+        raise ConfigurationError(
+            f"{self.path} needs --model (PROVIDER:NAME, or FILE.py:NAME of a chat model{without}): {NO_MODEL}"
+        )
 
     def parts(self, model: str) -> dict[str, Any]:
         """Return the arguments of `create_reflexion` that are the agent's, under this name of a model."""
-        # Where neither the agent has a model nor the run names one, none is called: see `settled`.
-        models = {"model": self.agent.model or UnaskedChatModel()} if model == AGENTS_MODEL else {}
-        return {"actor": self.agent, **models}
+        parts: dict[str, Any] = {"actor": self.agent}
+        if model == AGENTS_MODEL:
+            # Where neither the agent has a model nor the run names one, none is called: see `settled`.
+            parts["model"] = self.agent.model or UnaskedChatModel()
+        return parts
+
+
+def _as_name(option: Any) -> str | None:
+    """Return an option as text: the command line reads a number as one."""
+    return None if option is None else str(option)
 
 
 def options_of_agent(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -143,8 +171,12 @@ def options_of_agent(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     Raises:
         ConfigurationError: there is no such object.
     """
-    environment = not names_object(name) or _is_environment(load_object(name, "the environment or agent"), options)
-    return () if environment else OPTIONS
+    if not names_object(name):
+        return ()
+    found = load_object(name, WHAT)
+    if _is_environment(found, options):
+        return ()
+    return OPTIONS
 
 
 def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environment:
@@ -159,20 +191,26 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
         ConfigurationError: there is no such environment or agent, or an option is wrong.
         EnvironmentUnavailable: a requirement of the environment is missing.
     """
-    if not names_object(name) or _is_environment(found := load_object(name, "the environment or agent"), options):
+    if not names_object(name):
+        return load_environment(name, seed=seed, **options)
+    found = load_object(name, WHAT)
+    if _is_environment(found, options):
         return load_environment(name, seed=seed, **options)
     agent = as_agent(found, name)
     if "tasks" not in options:
         raise ConfigurationError(
             f"{name!r} is a {type(found).__name__} and no environment's class: as an agent, it needs --tasks FILE"
         )
-    if unknown := [each for each in options if each not in (*OPTIONS, "digest")]:
-        raise ConfigurationError(
-            f"{name!r} has no option {unknown[0]!r}{did_you_mean(unknown[0], OPTIONS)}: an agent takes "
-            f"{', '.join(OPTIONS)}"
-        )
-    if empty := [each for each in OPTIONS if isinstance(options.get(each), bool)]:
-        raise ConfigurationError(f"the option {empty[0]!r} of the agent {name!r} needs a value")
+    for option in options:
+        if option not in (*OPTIONS, "digest"):
+            raise ConfigurationError(
+                f"{name!r} has no option {option!r}{did_you_mean(option, OPTIONS)}: an agent takes "
+                f"{', '.join(OPTIONS)}"
+            )
+    for option in OPTIONS:
+        # The command line reads an option without a value as a switch.
+        if isinstance(options.get(option), bool):
+            raise ConfigurationError(f"the option {option!r} of the agent {name!r} needs a value")
     return AgentTasks(agent, name, **options)
 
 
@@ -201,5 +239,8 @@ def _is_environment(found: Any, options: Mapping[str, Any]) -> bool:
         taken = inspect.signature(found).parameters.values()
     except ValueError:  # a builtin
         return False
-    needed = [each.name for each in taken if each.default is each.empty and each.kind in _POSITIONAL]
-    return not set(needed) - {*options} if "tasks" not in options else "tasks" in {each.name for each in taken}
+    if "tasks" in options:
+        return "tasks" in {each.name for each in taken}
+    # An agent needs its input, and a function that makes an environment nothing but the options.
+    needed = {each.name for each in taken if each.default is each.empty and each.kind in _POSITIONAL}
+    return needed.issubset(options)

@@ -1,18 +1,13 @@
 """Runs a wrapped agent: one call of it is one trial."""
 
-import asyncio
-import json
-import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import Future
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
-from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -25,26 +20,25 @@ from langgraph.types import Command, StateSnapshot
 
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
-    as_message,
+    Transcript,
+    input_messages,
     is_cut_off,
-    is_message,
     kept_of,
     messages_in,
     result_of,
     state_of,
-    steps_of,
 )
-from langgraph_reflexion.agents.world import AgentEpisode
-from langgraph_reflexion.agents.wrapped import WrappedAgent, has_called_tools
+from langgraph_reflexion.agents.waiting import OutOfTime, Waiting, awaiting, blocked, in_time, within
+from langgraph_reflexion.agents.world import AgentEpisode, borrowed
+from langgraph_reflexion.agents.wrapped import WrappedAgent, lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.episodes import begin_anew
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import with_lessons, with_usage
+from langgraph_reflexion.loop.prompting import with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
-from langgraph_reflexion.memory.failure import check_for_next_trial, check_words
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
@@ -53,93 +47,11 @@ from langgraph_reflexion.models.usage import Price, UsageCallback
 from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
-from langgraph_reflexion.support.sync import drive, run_blocking
-from langgraph_reflexion.support.text import one_line, plain, sanitize
+from langgraph_reflexion.support.sync import drive
+from langgraph_reflexion.support.text import one_line
 
-_T = TypeVar("_T")
-
-LONGEST_TASK = 2000
-"""Characters of a task up to which it is repeated after the notes."""
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
-
-
-Waiting = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
-"""How a call waits: `awaiting` in its event loop, or `blocked` in synchronous code."""
-
-
-async def awaiting(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Wait for a coroutine in this event loop."""
-    return await coroutine
-
-
-async def blocked(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Wait for a coroutine on the background loop.
-
-    The agent itself runs in the caller's thread, which its checkpointer may need, and is driven without a loop.
-    """
-    return run_blocking(coroutine)
-
-
-class OutOfTime(Exception):
-    """The seconds of an agent's trial are over."""
-
-
-async def within(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
-    """Wait for a coroutine, and cancel it after this time.
-
-    Raises:
-        OutOfTime: it took longer.
-    """
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            await coroutine
-    except TimeoutError as error:
-        if limit.expired():
-            raise OutOfTime from error
-        raise  # a service's, inside the agent
-
-
-def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generator[_T, None, None]:
-    """Yield what a generator yields; with a limit, each of its steps is made in a thread that can be left behind.
-
-    Raises:
-        OutOfTime: the limit is over. The step that is being made goes on, and is the last one.
-    """
-    if seconds is None:
-        with closing(steps):
-            yield from steps
-        return
-    deadline = time.monotonic() + seconds
-    # One for all steps, as they set variables for each other.
-    context = copy_context()
-    while True:
-        step: Future[list[_T]] = Future()
-        threading.Thread(target=context.run, args=(_make, step, steps), daemon=True).start()
-        try:
-            made = step.result(max(0.0, deadline - time.monotonic()))
-        except TimeoutError:
-            if step.done():
-                raise  # a service's, inside the agent
-            raise OutOfTime from None
-        if not made:
-            return
-        try:
-            yield made[0]
-        except GeneratorExit:
-            context.run(steps.close)
-            raise
-
-
-def _make(step: "Future[list[_T]]", steps: Generator[_T, None, None]) -> None:
-    try:
-        made = [next(steps)]
-    except StopIteration:
-        made = []
-    except BaseException as error:
-        step.set_exception(error)
-        return
-    step.set_result(made)
 
 
 @dataclass
@@ -158,17 +70,29 @@ class RunAgent:
         try:
             world = await wait(self._enter(state))
             trial = AgentTrial(self, state, config, world)
+            # A broken attempt has left traces in its world.
             if world.used and not await trial.continues(wait):
                 world = await wait(self._enter(state, fresh=True))
                 trial = AgentTrial(self, state, config, world)
         except EpisodeLost as lost:
             # What the agent remembers of the trial is of no use in another world.
             anew: Update = await wait(begin_anew(self.pool, state, lost))
-            return anew | {"attempt": None}
+            anew["attempt"] = None
+            return anew
         except Fault as fault:
             return _stopped_by(str(fault))
-        error: Exception | None = None
-        left = self.budgets.seconds_left(state)
+        error = await self._played(trial, wait)
+        update: Update = await wait(self._leave(trial, world, error))
+        return update
+
+    async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
+        """Return the trial's world, or a fresh one."""
+        snapshot = None if fresh else state["episode"]["snapshot"]
+        return await borrowed(self.pool, state["task"], snapshot)
+
+    async def _played(self, trial: "AgentTrial", wait: Waiting) -> Exception | None:
+        """Run the agent within the budgets of time, and return what it has raised."""
+        left = self.budgets.seconds_left(trial.state)
         try:
             if left is None or wait is blocked:
                 await trial.follow(wait, left)
@@ -178,13 +102,8 @@ class RunAgent:
             # `heuristic_check` says so, by the same budgets.
             trial.ended = ""
         except Exception as raised:
-            error = raised
-        update: Update = await wait(self._leave(trial, world, error))
-        return update
-
-    async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
-        snapshot = None if fresh else state["episode"]["snapshot"]
-        return cast(AgentEpisode, await self.pool.borrow(state["task"], [], snapshot))
+            return raised
+        return None
 
     async def _leave(self, trial: "AgentTrial", world: AgentEpisode, error: Exception | None) -> Update:
         """Return the trial's update, or raise the error. The world stays for the evaluator.
@@ -208,32 +127,42 @@ class AgentTrial:
     """A running call of the agent, in the world of its trial."""
 
     def __init__(self, act: RunAgent, state: WrappedAgentState, config: RunnableConfig, world: AgentEpisode) -> None:
-        self.act, self.state = act, state
-        self.runnable = runnable = world.agent or act.agent.runnable
+        self.act = act
+        self.state = state
+        self.runnable = world.agent or act.agent.runnable
         lessons = lessons_for(state, act.prompts, act.rules, fresh=act.agent.environment.fresh)
         self.given = act.agent.messages(state, lessons)
         task = act.agent.task_text(state)
-        self.input = act.agent.input(runnable, self.given, task, lessons, copied(state["start"] | world.state))
+        begins_with = copied(state["start"] | world.state)
+        self.input = act.agent.input(self.runnable, self.given, task, lessons, begins_with)
         # Taken now, as an agent may change its input in place.
-        self.sent = _as_messages(self.input)
+        self.sent = input_messages(self.input)
         self.counter = UsageCallback(act.prices)
-        limit = (getattr(runnable, "config", None) or {}).get("recursion_limit", LONGEST_RUN)
-        self.config = merge_configs(config, {"callbacks": [self.counter]}) | {"recursion_limit": limit}
-        if isinstance(getattr(runnable, "checkpointer", None), BaseCheckpointSaver):
-            # A parent's checkpointer is used for the agent, too. Without one, the agent's own needs a fresh thread
-            # for each trial, and none of this graph's internal settings.
-            given = self.config.get("configurable", {})
-            if "thread_id" not in given:
-                given = {name: value for name, value in given.items() if not name.startswith("__")}
-                self.config["configurable"] = given | {"thread_id": uuid4().hex}
-        if isinstance(runnable, RemoteGraph):
-            # The server would keep one conversation for all trials, and for a trial that starts over after a fault.
-            self.config["configurable"] = self.config["configurable"] | {"thread_id": str(uuid4())}
+        self.config = self._config_of(config)
         self.began = time.perf_counter()
-        self.messages: dict[str, BaseMessage] = {}
+        self.messages: dict[str, AnyMessage] = {}
+        self.transcript = Transcript()
         self.last = False
         self.output: Any = None
         self.ended = "terminated"
+
+    def _config_of(self, config: RunnableConfig) -> RunnableConfig:
+        """Return the config of the agent's call, in which its model calls are counted."""
+        merged = merge_configs(config, {"callbacks": [self.counter]})
+        # A limit that the agent was given by `with_config` counts, and not that of this graph.
+        own_config = getattr(self.runnable, "config", None) or {}
+        merged["recursion_limit"] = own_config.get("recursion_limit", LONGEST_RUN)
+        configurable = merged.get("configurable", {})
+        # A parent's checkpointer is used for the agent, too. Without one, the agent's own needs a fresh thread
+        # for each trial, and none of this graph's internal settings.
+        keeps_own = isinstance(getattr(self.runnable, "checkpointer", None), BaseCheckpointSaver)
+        if keeps_own and "thread_id" not in configurable:
+            given = {name: value for name, value in configurable.items() if not name.startswith("__")}
+            merged["configurable"] = given | {"thread_id": uuid4().hex}
+        if isinstance(self.runnable, RemoteGraph):
+            # The server would keep one conversation for all trials, and for a trial that starts over after a fault.
+            merged["configurable"] = merged["configurable"] | {"thread_id": str(uuid4())}
+        return merged
 
     async def continues(self, wait: Waiting) -> bool:
         """Return whether a broken attempt continues from a checkpoint of the agent, and does not start over."""
@@ -265,25 +194,25 @@ class AgentTrial:
 
     async def run(self, wait: Waiting, seconds: float | None) -> AsyncGenerator[Any, None]:
         """Yield the agent's state after each of its steps; if it is not a graph, only its output."""
-        runnable, given = self.runnable, (self.input, self.config)
         if wait is blocked:
             for output in in_time(self._outputs(), seconds):
                 yield output
-        elif not isinstance(runnable, PregelProtocol):
-            yield await runnable.ainvoke(*given)
+        elif not isinstance(self.runnable, PregelProtocol):
+            yield await self.runnable.ainvoke(self.input, self.config)
         else:
-            steps = cast(AsyncGenerator[Any, None], runnable.astream(*given, stream_mode="values"))
-            async with aclosing(steps):
-                async for output in steps:
+            stream = self.runnable.astream(self.input, self.config, stream_mode="values")
+            # Its type promises an iterator, and LangGraph's is a generator.
+            async with aclosing(cast(AsyncGenerator[Any, None], stream)) as outputs:
+                async for output in outputs:
                     yield output
 
     def _outputs(self) -> Generator[Any, None, None]:
         """Yield what `run` yields, in synchronous code."""
-        runnable, given = self.runnable, (self.input, self.config)
-        if not isinstance(runnable, PregelProtocol):
-            yield runnable.invoke(*given)
+        if not isinstance(self.runnable, PregelProtocol):
+            yield self.runnable.invoke(self.input, self.config)
             return
-        with closing(cast(Generator[Any, None, None], runnable.stream(*given, stream_mode="values"))) as outputs:
+        stream = self.runnable.stream(self.input, self.config, stream_mode="values")
+        with closing(cast(Generator[Any, None, None], stream)) as outputs:
             yield from outputs
 
     def over(self, output: Any) -> bool:
@@ -291,28 +220,66 @@ class AgentTrial:
         self.output = output
         # Agents may shorten their history, so collect the messages of all outputs.
         self.messages |= messages_in(output, self.given, self.sent)
+        if self.last:
+            self.ended = ""
+            return True
+        if not isinstance(self.runnable, PregelProtocol):
+            return False
         messages = list(self.messages.values())
-        if self.last or not isinstance(self.runnable, PregelProtocol):
-            self.ended = "" if self.last else self.ended
-            return self.last
-        steps = steps_of(messages)
-        seen = {
-            **self.state,
-            "trajectory": steps,
-            "usage": with_usage(self.state, "act", self.counter.account(messages)),
-            "seconds": self.state["seconds"] + time.perf_counter() - self.began,
-        }
-        used_up = self.act.budgets.used_up(cast(WrappedAgentState, seen), self.config)
-        if not (used_up or (steps and self.act.heuristic(steps))):
+        if not self._is_to_stop(messages):
             return False
         # An agent that has just answered is usually done; otherwise it is stopped after its next step.
-        self.last = bool(messages) and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls
-        self.ended = self.ended if self.last else ""
-        return not self.last
+        if messages and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls:
+            self.last = True
+            return False
+        self.ended = ""
+        return True
+
+    def _is_to_stop(self, messages: Sequence[BaseMessage]) -> bool:
+        """Return whether a budget is used up, or the heuristic says so."""
+        steps = self.transcript.steps_of(messages)
+        now = self.state | WrappedAgentState(
+            trajectory=steps,
+            usage=with_usage(self.state, "act", self.counter.account(messages)),
+            seconds=self.state["seconds"] + time.perf_counter() - self.began,
+        )
+        if self.act.budgets.used_up(now, self.config):
+            return True
+        return bool(steps and self.act.heuristic(steps))
 
     def update(self, error: Exception | None = None) -> Update:
+        """Return the trial's update.
+
+        Args:
+            error: What the agent has raised.
+
+        Raises:
+            ConfigurationError: the agent needs something that this graph cannot give.
+            ModelFault: no other trial would go better.
+            Exception: the error, if it is a bug or somebody else's signal.
+        """
         if isinstance(error, ParentCommand) and error.args[0].graph is not None:
             raise ParentCommand(self._handed_on(error.args[0])) from None
+        self._expect_no_interrupt(error)
+        if isinstance(error, GraphRecursionError):
+            self.ended = "truncated"
+            error = None
+        if error is not None and _is_a_signal(error):
+            raise error
+        messages = [storable(each) for each in self.messages.values()]
+        update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
+        if "sent_prompts" in self.state:
+            call = ModelCall(CallId(0, self.state["task"]["id"], self.state["trial"], "act"), self.sent)
+            update["sent_prompts"] = with_calls(self.state["sent_prompts"], [call], step=1)
+        self._expect_prices()
+        if error is not None:
+            return update | _stopped_by(_failure(error))
+        self._expect_output()
+        update["attempt"] = self._attempt(messages)
+        return update
+
+    def _expect_no_interrupt(self, error: Exception | None) -> None:
+        """Raise ConfigurationError if the agent waits for a person, and nobody could resume it."""
         if isinstance(self.runnable, RemoteGraph) and isinstance(error, GraphBubbleUp):
             raise ConfigurationError(
                 "the remote agent interrupted its run, and a remote run cannot be resumed from here: "
@@ -324,34 +291,25 @@ class AgentTrial:
                 "the agent interrupted its run, which only a checkpointer of this graph can resume: "
                 "create_reflexion(...).compile(checkpointer=...)"
             )
-        if isinstance(error, GraphRecursionError):
-            self.ended = "truncated"
-        elif isinstance(error, GraphBubbleUp) or (isinstance(error, ReflexionError) and not isinstance(error, Fault)):
-            raise error
-        messages = [storable(each) for each in self.messages.values()]
-        update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
-        if "sent_prompts" in self.state:
-            task = self.state["task"]["id"]
-            call = ModelCall(CallId(0, task, self.state["trial"], "act"), self.sent)
-            update["sent_prompts"] = with_calls(self.state["sent_prompts"], [call], step=1)
+
+    def _expect_prices(self) -> None:
+        """Raise ConfigurationError if a budget of money counts calls without a price."""
         if self.act.budgets.limits_cost and self.counter.unpriced:
             missing = ", ".join(sorted(self.counter.unpriced))
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
-        if error is not None and self.ended != "truncated":
-            by_client = is_client_error(error)
-            if not (by_client or is_trouble(error) or isinstance(error, RemoteException)):
-                raise error  # a bug in the agent or in one of its tools
-            message = f"the agent failed: {one_line(error)}"
-            # Tools raise errors of the same types, which say nothing about the model.
-            if getattr(error, "permanent", False) or (by_client and to_fault(error, []).permanent):
-                raise ModelFault(message, permanent=True) from error
-            return update | _stopped_by(message)
+
+    def _expect_output(self) -> None:
+        """Raise TypeError if an agent that came to its own end has returned nothing."""
+        if self.output is not None or self.ended != "terminated":
+            return
         # The parser at the end of a chain may find no answer, but a function has forgotten its `return`.
-        silent = self.output is None and error is None and self.ended != ""
-        if silent and isinstance(self.runnable, RunnableLambda | Pregel):
+        if isinstance(self.runnable, RunnableLambda | Pregel):
             raise TypeError("the agent returned None: it must return its answer, such as a text, messages or a dict")
+
+    def _attempt(self, messages: list[AnyMessage]) -> Attempt:
+        """Return the trial as the state keeps it."""
         attempt = Attempt(
-            messages=cast(list[AnyMessage], messages),
+            messages=messages,
             ended=self.ended,
             result=result_of(self.output, messages),
             state=state_of(self.output, self.act.agent.keys),
@@ -360,27 +318,46 @@ class AgentTrial:
             attempt["cut_off"] = True
         kept = kept_of(self.output, self.given)
         if kept is not None:
-            attempt["kept"] = [cast(AnyMessage, storable(each)) for each in kept]
-        return update | {"attempt": attempt}
+            attempt["kept"] = [storable(each) for each in kept]
+        return attempt
 
     def _handed_on(self, command: Command[Any]) -> Command[Any]:
         """Return a hand-off to the graph around this one, without the messages that only the agent was given."""
         update = command.update
         if isinstance(update, dict) and "messages" in update:
-            said = {message.id for message in self.state.get("messages", [])}
-            noted = {message.id for message in self.given} - said
-            update = {**update, "messages": [each for each in update["messages"] if each.id not in noted]}
+            known = {message.id for message in self.state.get("messages", [])}
+            given = {message.id for message in self.given}
+            # The task with its lessons, which were told to the agent alone.
+            only_given = given - known
+            said = [each for each in update["messages"] if each.id not in only_given]
+            update = {**update, "messages": said}
         return replace(command, graph=Command.PARENT, update=update)
 
 
-def _as_messages(given: Any) -> list[BaseMessage]:
-    """Return an agent's input as messages for the record."""
-    said = given.get("messages") if isinstance(given, dict) else given
-    if isinstance(said, list) and all(map(is_message, said)):
-        return [as_message(each) for each in said]
-    if isinstance(given, dict) and len(given) == 1:
-        given = next(iter(given.values()))
-    return [HumanMessage(given if isinstance(given, str) else json.dumps(plain(given), ensure_ascii=False))]
+def _is_a_signal(error: Exception) -> bool:
+    """Return whether an error is meant for a graph around this one, or for whoever has built it."""
+    if isinstance(error, GraphBubbleUp):
+        return True
+    return isinstance(error, ReflexionError) and not isinstance(error, Fault)
+
+
+def _failure(error: Exception) -> str:
+    """Return the trouble outside that has ended a trial, in words.
+
+    Raises:
+        ModelFault: it is permanent, and ends the run.
+        Exception: the error itself, if it is a bug in the agent or in one of its tools.
+    """
+    by_client = is_client_error(error)
+    is_outside = by_client or is_trouble(error) or isinstance(error, RemoteException)
+    if not is_outside:
+        raise error
+    message = f"the agent failed: {one_line(error)}"
+    # Tools raise errors of the same types, which say nothing about the model.
+    client_is_refused = by_client and to_fault(error, []).permanent
+    if getattr(error, "permanent", False) or client_is_refused:
+        raise ModelFault(message, permanent=True) from error
+    return message
 
 
 def _stopped_by(fault: str) -> Update:
@@ -388,41 +365,12 @@ def _stopped_by(fault: str) -> Update:
 
 
 def _has_begun(saved: StateSnapshot) -> bool:
+    for task in saved.tasks:
+        if task.name != START and (task.interrupts or task.result):
+            return True
     # The input is in the steps -1 and 0.
-    begun = any(task.interrupts or task.result for task in saved.tasks if task.name != START)
-    return begun or (saved.metadata or {}).get("step", 0) > 0
-
-
-def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fresh: bool) -> str:
-    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
-
-    Args:
-        state: The state, with the reflections.
-        prompts: The templates.
-        rules: How much of a failed evaluation is shown.
-        fresh: Whether the trial finds nothing of the trials before.
-    """
-    text = ""
-    reflections = state["reflections"] if rules.shows_reflections else []
-    last_attempt = state.get("last_attempt", [])
-    check = check_for_next_trial(state, rules)
-    if last_attempt and not check:
-        check = check_words(state["evaluation"], rules.feedback)
-    if reflections or last_attempt or check:
-        task = sanitize(state["task"]["instruction"])
-        if len(task) > LONGEST_TASK:
-            task = ""
-        # A tool may have written something that only a reset takes away.
-        text = prompts.render(
-            "lessons",
-            attempts=state["trial"] - 1,
-            reflections=reflections,
-            last_attempt=last_attempt,
-            check=check,
-            traces=has_called_tools(state) and not fresh,
-            task=task,
-        )
-    return with_lessons(text, state, prompts).strip()
+    step: int = (saved.metadata or {}).get("step", 0)
+    return step > 0
 
 
 class AgentNode(RunnableLambda[Any, Any]):
@@ -447,4 +395,6 @@ class AgentNode(RunnableLambda[Any, Any]):
             return await called(state, config, awaiting)
 
         super().__init__(blocking, afunc=awaited, name="act")
-        self.deps = [act.agent.runnable] if act.agent.agent is not None else []
+        # With `make`, each trial has another agent.
+        if act.agent.agent is not None:
+            self.deps = [act.agent.runnable]

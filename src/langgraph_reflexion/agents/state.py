@@ -65,7 +65,10 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     fields = get_type_hints(schema, include_extras=True)
     if base.__annotations__.keys() - fields.keys():
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
-    if missing := [key for key in (agent.keys if agent else ()) if key not in fields]:
+    missing: list[str] = []
+    if agent:
+        missing = [key for key in agent.keys if key not in fields]
+    if missing:
         fields |= dict.fromkeys(missing, Any)
         schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
     more = {name: fields[name] for name in own_keys(schema, base)}
@@ -92,14 +95,19 @@ def copied(value: Any) -> Any:
         return value.model_copy(deep=True)
     if isinstance(value, dict):
         return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [copied(each) for each in value]
+    return value
 
 
 def has_reducer(hint: Any) -> bool:
     """Return whether what is written to a key of this type is merged with what is there."""
     if get_origin(hint) in (NotRequired, Required):
         return has_reducer(get_args(hint)[0])
-    if get_origin(hint) is Annotated:
-        inner, *notes = get_args(hint)
-        return any(isinstance(note, BaseChannel) or callable(note) for note in notes) or has_reducer(inner)
-    return False
+    if get_origin(hint) is not Annotated:
+        return False
+    inner, *notes = get_args(hint)
+    for note in notes:
+        if isinstance(note, BaseChannel) or callable(note):
+            return True
+    return has_reducer(inner)

@@ -61,8 +61,8 @@ def open_tasks(name: str, subset: str | None = None) -> TaskSource:
         ConfigurationError: it cannot be read.
     """
     file = Path(name).expanduser()
-    readers = {".csv": _csv_rows, **dict.fromkeys((".jsonl", ".ndjson", ".json"), _json_rows)}
-    if read := readers.get(file.suffix.lower()):
+    read = READERS.get(file.suffix.lower())
+    if read is not None:
         return TaskSource((file.stem,), lambda split: read(file))
     if file.is_file() and file.suffix.lower() != ".parquet":
         raise ConfigurationError(
@@ -96,30 +96,23 @@ def read_tasks(
         ConfigurationError: a row is wrong. The message says where it is.
     """
     tasks: list[Task] = []
-    known: dict[str, str] = {}
+    places: dict[str, str] = {}
     digest = hashlib.sha256()
     for where, row in rows:
+        # The first row decides for all.
         task_field = task_field or _task_field(row, where)
-        value = _cell(row, task_field, where, "--task-field")
-        if value is None or (isinstance(value, str) and not value.strip()):
-            raise ConfigurationError(f"{where}: the task in {task_field!r} is empty")
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        given = row.get("id")
-        if not isinstance(given, str | int | None) or isinstance(given, bool) or given == "":
-            raise ConfigurationError(f"{where}: the id must be text or a whole number, not {given!r:.100}")
-        name = str(len(tasks) + 1 if given is None else given)
-        if name in known:
-            raise ConfigurationError(f"{where}: the id {name!r} is already used in {known[name]}")
-        known[name] = where.rpartition(", ")[2]
-        reference = _cell(row, answer_field, where, "--answer-field") if answer_field else _answer(row)
-        if not isinstance(reference, str | None):
-            reference = _parse(json.dumps(reference, default=str))  # datasets have dates and bytes
-        data: dict[str, Any] = {}
+        instruction = _instruction(row, task_field, where)
+        name = _id(row, where, number=len(tasks) + 1)
+        if name in places:
+            raise ConfigurationError(f"{where}: the id {name!r} is already used in {places[name]}")
+        # A message names the file only once.
+        places[name] = where.rpartition(", ")[2]
+        task = Task(id=name, instruction=instruction, data={})
+        reference = _reference(row, answer_field, where)
         if reference not in (None, ""):
-            data["reference"] = reference
+            task["data"]["reference"] = reference
         if user_field:
-            data["user"] = _user(row, user_field, where)
-        task = Task(id=name, instruction=text, data=data)
+            task["data"]["user"] = _user(row, user_field, where)
         try:
             digest.update(json.dumps(task, ensure_ascii=False).encode())
         except UnicodeEncodeError as error:
@@ -128,47 +121,99 @@ def read_tasks(
     return TaskRows(tasks, digest.hexdigest()[:12])
 
 
+def _instruction(row: Mapping[str, Any], field: str, where: str) -> str:
+    """Return the task of a row as text."""
+    value = _cell(row, field, where, "--task-field")
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise ConfigurationError(f"{where}: the task in {field!r} is empty")
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _id(row: Mapping[str, Any], where: str, number: int) -> str:
+    """Return the id of a row, or its number if it has none."""
+    given = row.get("id")
+    if given is None:
+        return str(number)
+    # In Python, true is a whole number.
+    if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
+        raise ConfigurationError(f"{where}: the id must be text or a whole number, not {given!r:.100}")
+    return str(given)
+
+
+def _reference(row: Mapping[str, Any], field: str | None, where: str) -> Any:
+    """Return the reference answer of a row as JSON-like data; nothing if it has none."""
+    reference = _cell(row, field, where, "--answer-field") if field else _answer(row)
+    if isinstance(reference, str | None):
+        return reference
+    # Datasets have dates and bytes.
+    return _parse(json.dumps(reference, default=str))
+
+
 def _user(row: Mapping[str, Any], field: str, where: str) -> str:
     user = _cell(row, field, where, "--user-field")
-    named = isinstance(user, str | int) and not isinstance(user, bool) and str(user).strip()
-    if not named:
+    is_name = isinstance(user, str | int) and not isinstance(user, bool)
+    if not is_name or not str(user).strip():
         # The lessons of everyone are seen by other runs: nobody's are none of theirs.
         raise ConfigurationError(f"{where}: the user in {field!r} must be text or a whole number, not {user!r:.100}")
     return str(user)
 
 
 def _task_field(row: Mapping[str, Any], where: str) -> str:
-    if named := next((name for name in TASK_FIELDS if name in row), None):
-        return named
-    keys = {key: f"inputs.{key}" for key in _object(row.get("inputs"))}
-    keys |= {name.removeprefix("input_"): name for name in _example(row) if name.startswith("input_")}
-    if named := next((keys[name] for name in TASK_FIELDS if name in keys), None):
-        return named
-    if len(keys) == 1:
-        return next(iter(keys.values()))
-    columns = ", ".join(dict.fromkeys([*row, *keys.values()]))
+    for name in TASK_FIELDS:
+        if name in row:
+            return name
+    columns_of = {key: f"inputs.{key}" for key in _object(row.get("inputs"))}
+    for column in _example(row):
+        if column.startswith("input_"):
+            columns_of[column.removeprefix("input_")] = column
+    for name in TASK_FIELDS:
+        if name in columns_of:
+            return columns_of[name]
+    if len(columns_of) == 1:
+        return next(iter(columns_of.values()))
+    columns = ", ".join(dict.fromkeys([*row, *columns_of.values()]))
     raise ConfigurationError(f"{where}, has the columns {columns}: name the one with the tasks by --task-field")
 
 
 def _answer(row: Mapping[str, Any]) -> Any:
     if ANSWER_FIELD in row:
         return row[ANSWER_FIELD]
-    if outputs := next((row[name] for name in REFERENCES if name in row and "inputs" in row), None):
-        outputs = _object(outputs) or outputs
-    else:
-        outputs = {name.removeprefix("output_"): row[name] for name in _example(row) if name.startswith("output_")}
+    outputs = _outputs(row)
     if not isinstance(outputs, Mapping):
         return outputs
-    return next(iter(outputs.values())) if len(outputs) == 1 else outputs.get(ANSWER_FIELD, outputs or None)
+    if len(outputs) == 1:
+        return next(iter(outputs.values()))
+    if ANSWER_FIELD in outputs:
+        return outputs[ANSWER_FIELD]
+    return outputs or None
+
+
+def _outputs(row: Mapping[str, Any]) -> Any:
+    """Return the outputs of an example by name, or its only one; empty if it has none."""
+    if "inputs" in row:
+        named = [row[name] for name in REFERENCES if name in row]
+        if named and named[0]:
+            return _object(named[0]) or named[0]
+    outputs: dict[str, Any] = {}
+    for column in _example(row):
+        if column.startswith("output_"):
+            outputs[column.removeprefix("output_")] = row[column]
+    return outputs
 
 
 def _example(row: Mapping[str, Any]) -> list[str]:
     """Return the columns of a table of examples, which has no others; none of any other table."""
     named = [name for name in row if name not in ("id", "metadata")]
-    return named if all(name.startswith(("input_", "output_")) for name in named) else []
+    for name in named:
+        if not name.startswith(("input_", "output_")):
+            return []
+    return named
 
 
 def _cell(row: Mapping[str, Any], field: str, where: str, option: str) -> Any:
+    # The name of a column may have a dot in it.
     if field in row:
         return row[field]
     found: Any = row
@@ -187,12 +232,20 @@ def _object(value: Any) -> Mapping[str, Any]:
             value = _parse(value)
         except (ValueError, RecursionError):
             return {}
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 def _parse(text: str) -> Any:
-    # Checkpoints hold integers of 64 bits; larger ones are text.
-    return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 19 else digits)
+    return json.loads(text, parse_int=_whole_number)
+
+
+def _whole_number(digits: str) -> int | str:
+    """Return a number of JSON. Checkpoints hold integers of 64 bits; larger ones are text."""
+    if len(digits) < 19:
+        return int(digits)
+    return digits
 
 
 def _json_rows(file: Path) -> Iterator[PlacedRow]:
@@ -207,17 +260,34 @@ def _csv_rows(path: Path) -> Iterator[PlacedRow]:
     begins = 1
     try:
         for cells in reader:
-            where, begins = f"{path}, line {begins}", reader.line_num + 1
+            where = f"{path}, line {begins}"
+            # A row may have several lines.
+            begins = reader.line_num + 1
             if not header:
                 header = cells
-                if again := [name for name in header if name and header.count(name) > 1]:
-                    raise ConfigurationError(f"{where}: two columns are called {again[0]!r}")
+                _expect_different(header, where)
             elif cells:
                 if len(cells) != len(header):
                     raise ConfigurationError(f"{where}, has more or fewer cells than the header")
                 yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise ConfigurationError(f"{path}, line {begins}, is not CSV: {error}") from error
+
+
+def _expect_different(header: list[str], where: str) -> None:
+    """Raise ConfigurationError if two columns have the same name."""
+    for name in header:
+        if name and header.count(name) > 1:
+            raise ConfigurationError(f"{where}: two columns are called {name!r}")
+
+
+READERS: Mapping[str, Callable[[Path], Iterator[PlacedRow]]] = {
+    ".jsonl": _json_rows,
+    ".ndjson": _json_rows,
+    ".json": _json_rows,
+    ".csv": _csv_rows,
+}
+"""How task files are read, by the end of their names."""
 
 
 def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any]:
@@ -227,17 +297,22 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
     except ImportError as error:
         need = f"a dataset needs {the_extra('datasets')}"
         raise ConfigurationError(f"{name} is no task file, and {need}") from error
+    was_saved = (path / "state.json").exists() or (path / "dataset_dict.json").exists()
     try:
-        if (path / "state.json").exists() or (path / "dataset_dict.json").exists():
+        if was_saved:
             found = datasets.load_from_disk(str(path))
         elif path.is_file():
             found = datasets.load_dataset("parquet", data_files=str(path))
+        elif path.exists():
+            found = datasets.load_dataset(str(path), subset)
         else:
-            found = datasets.load_dataset(str(path) if path.exists() else name, subset)
+            found = datasets.load_dataset(name, subset)
     except Exception as error:  # of the package, its file systems and the Hub's client
         nowhere = "" if path.exists() else f"there is no file or folder {name}, and "
         raise ConfigurationError(f"{nowhere}the dataset {name} cannot be loaded: {one_line(error)}") from error
-    return found if isinstance(found, dict) else {str(found.split or path.stem): found}
+    if isinstance(found, dict):
+        return found
+    return {str(found.split or path.stem): found}
 
 
 def _dataset_rows(name: str, dataset: Any) -> Iterator[PlacedRow]:

@@ -1,11 +1,18 @@
 """An agent's messages as a trajectory: tool calls are the actions, tool results the observations."""
 
-import itertools
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+    convert_to_messages,
+)
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
@@ -19,57 +26,116 @@ from langgraph_reflexion.support.text import plain, sanitize
 ANSWERED = "That was the answer."
 """The observation after a message that calls no tool."""
 
-_SERVED: TypeAdapter[BaseMessage] = TypeAdapter(AnyMessage)
+UNANSWERED = "(no result)"
+"""The observation of a tool call whose result has not come."""
+
+_Message = TypeVar("_Message", bound=BaseMessage)
+_SERVED: TypeAdapter[AnyMessage] = TypeAdapter(AnyMessage)
+
+
+class Transcript:
+    """A growing conversation as steps.
+
+    Each message is read once, when it comes: a trial of N messages that is looked at after each of them costs N
+    readings. A message that is changed in place later is not read again.
+    """
+
+    def __init__(self) -> None:
+        self._read: list[BaseMessage] = []
+        self._steps: list[Step] = []
+        # Some servers give all calls the same id: a result belongs to the last open call of its id.
+        self._open_calls: dict[str, int] = {}
+
+    def steps_of(self, messages: Sequence[BaseMessage]) -> list[Step]:
+        """Return the steps of all messages, which are those of the last time and mostly some more."""
+        if list(messages[: len(self._read)]) != self._read:
+            # The agent has changed what it had said.
+            self._read.clear()
+            self._steps.clear()
+            self._open_calls.clear()
+        for message in messages[len(self._read) :]:
+            self._add(message)
+            self._read.append(message)
+        return list(self._steps)
+
+    def _add(self, message: BaseMessage) -> None:
+        text = sanitize(message.text.strip())[:LONGEST]
+        if isinstance(message, ToolMessage):
+            self._add_result(message.tool_call_id, text)
+        elif not isinstance(message, AIMessage):
+            self._add_step("", None, text)
+        elif not message.tool_calls:
+            self._add_step(text, None, ANSWERED)
+        else:
+            self._add_calls(message.tool_calls, text)
+
+    def _add_calls(self, calls: Sequence[ToolCall], thought: str) -> None:
+        for call in calls:
+            written = sanitize(call_text(call["name"], call["args"]))[:LONGEST]
+            action = Action(name=sanitize(call["name"]), args=as_plain(call["args"]), text=written)
+            self._open_calls[call["id"] or ""] = len(self._steps)
+            self._add_step(thought, action, UNANSWERED)
+            # It precedes the first of several calls.
+            thought = ""
+
+    def _add_result(self, call_id: str, text: str) -> None:
+        place = self._open_calls.pop(call_id, None)
+        if place is None:
+            self._add_step("", None, text)
+            return
+        # Another step: the one that was returned before the result came stays as it was.
+        self._steps[place] = {**self._steps[place], "observation": text}
+
+    def _add_step(self, thought: str, action: Action | None, observation: str) -> None:
+        number = len(self._steps) + 1
+        self._steps.append(Step(number=number, thought=thought, action=action, observation=observation))
 
 
 def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
     """Return the steps of an agent's messages."""
-    steps: list[Step] = []
-    # Some servers give all calls the same id: a result belongs to the last open call of its id.
-    waiting: dict[str, Step] = {}
+    return Transcript().steps_of(messages)
 
-    def add(thought: str, action: Action | None, observation: str) -> Step:
-        steps.append(
-            Step(number=len(steps) + 1, thought=thought, action=action, observation=sanitize(observation)[:LONGEST])
-        )
-        return steps[-1]
 
-    for message in messages:
-        text = sanitize(message.text.strip())[:LONGEST]
-        if isinstance(message, ToolMessage):
-            if step := waiting.pop(message.tool_call_id, None):
-                step["observation"] = text
-            else:
-                add("", None, text)
-        elif not isinstance(message, AIMessage):
-            add("", None, text)
-        elif not message.tool_calls:
-            add(text, None, ANSWERED)
-        else:
-            for call in message.tool_calls:
-                written = sanitize(call_text(call["name"], call["args"]))[:LONGEST]
-                action = Action(name=sanitize(call["name"]), args=as_plain(call["args"]), text=written)
-                waiting[call["id"] or ""] = add(text, action, "(no result)")
-                text = ""  # the thought precedes the first of several calls
-    return steps
+def input_messages(given: Any) -> list[BaseMessage]:
+    """Return an agent's input as messages for the record."""
+    said = given
+    if isinstance(given, dict):
+        said = given.get("messages")
+    if isinstance(said, list) and all(map(is_message, said)):
+        return [as_message(each) for each in said]
+    if isinstance(given, dict) and len(given) == 1:
+        # The only field of an agent's input is the task.
+        given = next(iter(given.values()))
+    if isinstance(given, str):
+        return [HumanMessage(given)]
+    return [HumanMessage(json.dumps(plain(given), ensure_ascii=False))]
 
 
 def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
     """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output."""
-    structured = output.get("structured_response") if isinstance(output, dict) else None
-    if structured is not None:
-        return as_plain(structured)
+    if isinstance(output, dict) and output.get("structured_response") is not None:
+        return as_plain(output["structured_response"])
     if _talk(output) is not None:
-        # A tool with `return_direct` leaves the answer in a tool message.
-        said = [message for message in messages if isinstance(message, AIMessage | ToolMessage)]
-        return sanitize(said[-1].text) if said else ""
-    return sanitize(output) if isinstance(output, str) else as_plain(output)
+        return _last_words(messages)
+    if isinstance(output, str):
+        return sanitize(output)
+    return as_plain(output)
+
+
+def _last_words(messages: Sequence[BaseMessage]) -> str:
+    # A tool with `return_direct` leaves the answer in a tool message.
+    for message in reversed(messages):
+        if isinstance(message, AIMessage | ToolMessage):
+            return sanitize(message.text)
+    return ""
 
 
 def is_cut_off(messages: Sequence[BaseMessage]) -> bool:
     """Return whether the model reached the limit of a reply in the middle of its answer."""
-    replies = [message for message in messages if isinstance(message, AIMessage)]
-    return bool(replies) and is_cut(replies[-1])
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            return is_cut(message)
+    return False
 
 
 def state_of(output: Any, own_keys: Collection[str]) -> dict[str, Any]:
@@ -79,13 +145,18 @@ def state_of(output: Any, own_keys: Collection[str]) -> dict[str, Any]:
     """
     if not isinstance(output, dict):
         return {}
-    rest = {str(key): value for key, value in output.items() if key != "messages"}
-    return {key: value if key in own_keys else as_plain(value) for key, value in rest.items()}
+    state: dict[str, Any] = {}
+    for key, value in output.items():
+        name = str(key)
+        if name == "messages":
+            continue
+        if name not in own_keys:
+            value = as_plain(value)
+        state[name] = value
+    return state
 
 
-def messages_in(
-    output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMessage] = ()
-) -> dict[str, BaseMessage]:
+def messages_in(output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMessage] = ()) -> dict[str, AnyMessage]:
     """Return the messages that an agent added to the given ones, by their ids, or by their places if they have none.
 
     Args:
@@ -96,17 +167,27 @@ def messages_in(
     Raises:
         ConfigurationError: the output has `messages` that are not messages.
     """
-    known = {message.id or f"#{place}" for place, message in enumerate(given)}
-    said = {message.id or f"#{place}": message for place, message in enumerate(_talk(output) or [])}
+    known = _by_id(given).keys()
     added = {}
-    for place, (key, message) in enumerate(said.items()):
-        was_sent = place < len(sent) and (message.type, message.text) == (sent[place].type, sent[place].text)
-        if key not in known and not was_sent:
+    for place, (key, message) in enumerate(_by_id(_talk(output) or []).items()):
+        if key not in known and not _was_sent(message, place, sent):
             added[key] = message
     return added
 
 
-def kept_of(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage] | None:
+def _by_id(messages: Sequence[_Message]) -> dict[str, _Message]:
+    """Return messages by their ids, or by their places if they have none."""
+    return {message.id or f"#{place}": message for place, message in enumerate(messages)}
+
+
+def _was_sent(message: BaseMessage, place: int, sent: Sequence[BaseMessage]) -> bool:
+    """Return whether a message of the output is that of the input in the same place."""
+    if place >= len(sent):
+        return False
+    return message.type == sent[place].type and message.text == sent[place].text
+
+
+def kept_of(output: Any, given: Sequence[BaseMessage]) -> list[AnyMessage] | None:
     """Return what an agent has left of the conversation before its task, such as a summary; None if it left all.
 
     Args:
@@ -116,26 +197,33 @@ def kept_of(output: Any, given: Sequence[BaseMessage]) -> list[BaseMessage] | No
     if not given:
         return None
     *before, task = given
-    said = (_talk(output) or []) if isinstance(output, dict) else []
-    there = {message.id for message in said}
-    known = {message.id for message in before if message.id}
-    if not known - there:
+    said: list[AnyMessage] = []
+    if isinstance(output, dict):
+        said = _talk(output) or []
+    ids_before = {message.id for message in before if message.id}
+    ids_left = [message.id for message in said]
+    if ids_before.issubset(ids_left):
         return None
-    places = [place for place, message in enumerate(said) if message.id == task.id]
-    if places:
-        return said[: places[0]]
+    if task.id in ids_left:
+        return said[: ids_left.index(task.id)]
     # A summary contains the task as well. Some graphs return only their answer, which is not a summary.
-    leading = list(itertools.takewhile(lambda message: not isinstance(message, AIMessage | ToolMessage), said))
+    leading: list[AnyMessage] = []
+    for message in said:
+        if isinstance(message, AIMessage | ToolMessage):
+            break
+        leading.append(message)
     return leading or None
 
 
-def _talk(output: Any) -> list[BaseMessage] | None:
+def _talk(output: Any) -> list[AnyMessage] | None:
     """Return the messages in an output, which may be dicts; None if it is something else."""
     if isinstance(output, BaseMessage):
-        return [output]
+        return [as_message(output)]
     if isinstance(output, dict) and "messages" in output:
         found = output["messages"]
-        return [as_message(each) for each in (found if isinstance(found, list | tuple) else [found])]
+        if not isinstance(found, list | tuple):
+            found = [found]
+        return [as_message(each) for each in found]
     if isinstance(output, list) and any(map(is_message, output)):
         return [as_message(each) for each in output]
     return None
@@ -148,17 +236,21 @@ def is_message(value: Any) -> bool:
     return isinstance(value, BaseMessage)
 
 
-def as_message(value: Any) -> BaseMessage:
+def as_message(value: Any) -> AnyMessage:
     """Return a message, which may be a dict in the form of one.
 
     Raises:
         ConfigurationError: it cannot be read.
     """
     if isinstance(value, BaseMessage):
-        return value
+        # A message is an instance of one of these classes.
+        return cast(AnyMessage, value)
     try:
-        # As LangGraph's server sends it, with usage; or as OpenAI writes it.
-        return _SERVED.validate_python(value) if "type" in value else convert_to_messages([value])[0]
+        if "type" in value:
+            # As LangGraph's server sends it, with usage.
+            return _SERVED.validate_python(value)
+        # As OpenAI writes it.
+        return cast(AnyMessage, convert_to_messages([value])[0])
     except (ValueError, TypeError, NotImplementedError) as error:
         raise ConfigurationError(f"the agent's messages cannot be read: {value!r:.200} is not a message") from error
 
@@ -166,6 +258,7 @@ def as_message(value: Any) -> BaseMessage:
 def as_plain(value: Any) -> Any:
     """Return a value as JSON-like data."""
     try:
+        # Most values are JSON already.
         json.dumps(value)
     except (TypeError, ValueError, RecursionError):
         try:

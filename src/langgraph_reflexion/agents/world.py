@@ -3,13 +3,14 @@
 import hashlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.agents.forms import as_runnable, check_call
 from langgraph_reflexion.envs.base import Environment, Episode, Task
+from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost
 from langgraph_reflexion.loop.conversation import in_text, pictures_in
 from langgraph_reflexion.models.faults import outside_fault
@@ -98,12 +99,12 @@ class AgentEnvironment(Environment):
         self.world = reset if isinstance(reset, World) else None
         self.make = make
         self._run = ""  # whose trial has restored the world last
-        self.blocking = bool(reset or make)
+        self.blocking = self.fresh
 
     @property
     def fresh(self) -> bool:
         """Whether a trial finds nothing of the trials before."""
-        return bool(self.reset or self.make)
+        return self.reset is not None or self.make is not None
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return no tasks: the caller brings them."""
@@ -119,8 +120,12 @@ class AgentEnvironment(Environment):
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Save the world, and name the task's run: the agents and worlds of two runs of one task differ."""
-        saved = {"world": self.world.save()} if self.world else {}
-        return {**saved, "run": uuid.uuid4().hex} if self.fresh else {}
+        if not self.fresh:
+            return {}
+        prepared: dict[str, Any] = {"run": uuid.uuid4().hex}
+        if self.world is not None:
+            prepared["world"] = self.world.save()
+        return prepared
 
     def start(self, task: Task) -> AgentEpisode:
         """Reset the world, and make the trial's agent.
@@ -129,22 +134,25 @@ class AgentEnvironment(Environment):
             ConfigurationError: `reset` returned neither None nor a dict.
             Fault: a service that they need is down.
         """
-        text = task["instruction"]
         state = outside("reset", self._reset, task)
         if not isinstance(state, Mapping | None):
             raise ConfigurationError(
                 f"reset must return None or a dict of the agent's state; got {type(state).__name__}"
             )
+        begins_with = dict(state or {})
         if self.make is None:
-            return AgentEpisode(task, None, dict(state or {}))
-        agent, world = _agent_and_world(outside("make", self.make, text))
-        return AgentEpisode(task, as_runnable(agent), dict(state or {}), world)
+            return AgentEpisode(task, None, begins_with)
+        made = outside("make", self.make, task["instruction"])
+        agent, world = _agent_and_world(made)
+        return AgentEpisode(task, as_runnable(agent), begins_with, world)
 
     def _reset(self, task: Task) -> Any:
-        if self.world:
+        if self.world is not None:
             self.restore_world(task, task["prepared"]["world"])
             return None
-        return self.reset(task["instruction"]) if callable(self.reset) else None
+        if callable(self.reset):
+            return self.reset(task["instruction"])
+        return None
 
     def save_world(self, task: Task) -> dict[str, Any] | None:
         """Save the world after a trial of the task, if there is one.
@@ -152,16 +160,19 @@ class AgentEnvironment(Environment):
         Raises:
             ConfigurationError: another run has restored it since.
         """
-        if self.world and self._run not in ("", task["prepared"]["run"]):
+        if self.world is None:
+            return None
+        # In a new process nobody has restored it yet.
+        if self._run not in ("", task["prepared"]["run"]):
             raise ConfigurationError(
                 "another run has restored the world during this trial: run one task at a time, or give each run a "
                 "world of its own, such as a copy of the folder"
             )
-        return self.world.save() if self.world else None
+        return self.world.save()
 
     def restore_world(self, task: Task, saved: dict[str, Any]) -> None:
         """Restore the world for a trial of the task, or as its best trial has left it."""
-        if self.world:
+        if self.world is not None:
             self._run = task["prepared"]["run"]
             self.world.restore(saved)
 
@@ -176,6 +187,12 @@ class AgentEnvironment(Environment):
         episode = AgentEpisode(task, None, snapshot["state"])
         episode.used = True
         return episode
+
+
+async def borrowed(pool: EpisodePool, task: Task, snapshot: dict[str, Any] | None) -> AgentEpisode:
+    """Take the world of a trial out of the pool, to use it and give it back; see `EpisodePool.borrow`."""
+    # A pool knows episodes of any environment, and this one those of `AgentEnvironment`.
+    return cast(AgentEpisode, await pool.borrow(task, [], snapshot))
 
 
 def outside(what: str, function: Callable[[Any], Any], given: Any) -> Any:

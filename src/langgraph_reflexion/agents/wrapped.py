@@ -17,9 +17,17 @@ from langgraph_reflexion.agents.world import AgentEnvironment, MakeFunction, Res
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.loop.conversation import asked_in
+from langgraph_reflexion.loop.profiles import Rules
+from langgraph_reflexion.loop.prompting import with_lessons
+from langgraph_reflexion.memory.failure import check_for_next_trial, check_words
 from langgraph_reflexion.nodes.approval import Approval
+from langgraph_reflexion.prompts import Prompts
+from langgraph_reflexion.support.text import sanitize
 
 NO_MODEL = "the agent's own model was not found, and a chat model writes the reflections"
+
+LONGEST_TASK = 2000
+"""Characters of a task up to which it is repeated after the notes."""
 
 
 @checked
@@ -111,8 +119,12 @@ class WrappedAgent:
 
         So it is found in agents of `create_agent` and `create_deep_agent`, which keep it nowhere else.
         """
-        models = {} if self.agent is None else {id(model): model for model in _models(self.runnable)}
-        return next(iter(models.values())) if len(models) == 1 else None
+        if self.agent is None:
+            return None
+        models = {id(model): model for model in _models_of(self.runnable)}
+        if len(models) != 1:
+            return None
+        return next(iter(models.values()))
 
     @property
     def environment(self) -> AgentEnvironment:
@@ -130,7 +142,9 @@ class WrappedAgent:
                 "an agent compiled with checkpointer=True remembers its earlier trials, but each must start afresh: "
                 "compile it without a checkpointer, and it uses the one of this graph"
             )
-        return InputForm("state") if self.make_input else input_form(agent)
+        if self.make_input:
+            return InputForm("state")
+        return input_form(agent)
 
     def messages(self, state: WrappedAgentState, lessons: str) -> list[AnyMessage]:
         """Return the agent's conversation: earlier messages, and the task with the lessons after it."""
@@ -151,6 +165,7 @@ class WrappedAgent:
         before, task = asked_in(state)
         if task is not None:
             return before, task
+        # The task came as a text.
         mark = f"{state['task']['id']}:{state['trial']}:task"
         return [], HumanMessage(state["task"]["instruction"], id=mark)
 
@@ -168,6 +183,7 @@ class WrappedAgent:
         """
         if self.make_input is not None:
             return self.make_input(task, lessons)
+        # Only one agent for all trials has a form of its own.
         form = self.form_of(agent) if self.make else self.form
         return form.build(given, given[-1].text, state)
 
@@ -175,6 +191,40 @@ class WrappedAgent:
 def has_called_tools(state: WrappedAgentState) -> bool:
     """Return whether an earlier trial of the task called tools: its prompt was sent again with every call."""
     return any(record["actions"] for record in state["trials"])
+
+
+def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fresh: bool) -> str:
+    """Return the text on earlier trials and other tasks for an agent; usually empty in the first trial.
+
+    Args:
+        state: The state, with the reflections.
+        prompts: The templates.
+        rules: How much of a failed evaluation is shown.
+        fresh: Whether the trial finds nothing of the trials before.
+    """
+    text = ""
+    reflections = []
+    if rules.shows_reflections:
+        reflections = state["reflections"]
+    last_attempt = state.get("last_attempt", [])
+    check = check_for_next_trial(state, rules)
+    if last_attempt and not check:
+        check = check_words(state["evaluation"], rules.feedback)
+    if reflections or last_attempt or check:
+        task = sanitize(state["task"]["instruction"])
+        if len(task) > LONGEST_TASK:
+            task = ""
+        # A tool may have written something that only a reset takes away.
+        text = prompts.render(
+            "lessons",
+            attempts=state["trial"] - 1,
+            reflections=reflections,
+            last_attempt=last_attempt,
+            check=check,
+            traces=has_called_tools(state) and not fresh,
+            task=task,
+        )
+    return with_lessons(text, state, prompts).strip()
 
 
 def followed_by(message: HumanMessage, lessons: str, *, once: bool) -> HumanMessage:
@@ -187,19 +237,32 @@ def followed_by(message: HumanMessage, lessons: str, *, once: bool) -> HumanMess
             left as they are, since they may say what a provider caches.
     """
     if not isinstance(message.content, str):
-        return message.model_copy(update={"content": [*message.content, {"type": "text", "text": f"\n\n{lessons}"}]})
+        block = {"type": "text", "text": f"\n\n{lessons}"}
+        blocks = [*message.content, block]
+        return message.model_copy(update={"content": blocks})
+    text = f"{message.content}\n\n{lessons}"
     task = message.content.strip()
     if once and task and lessons.endswith(task):
-        return message.model_copy(update={"content": lessons})
-    return message.model_copy(update={"content": f"{message.content}\n\n{lessons}"})
+        text = lessons
+    return message.model_copy(update={"content": text})
 
 
-def _models(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:
+def _models_of(agent: Runnable[Any, Any]) -> Iterator[BaseChatModel]:
+    """Yield the chat models that an agent shows.
+
+    An agent of `create_agent` keeps its model in a variable around the function of a node, and offers no other way
+    to it. `RunnableLambda.deps` finds such variables, too, but takes those of the module as well, and needs the
+    source. Where nothing is found, an agent needs `create_reflexion(model=...)`, which says so, and nothing else
+    changes.
+    """
     if isinstance(agent, BaseChatModel):
         yield agent
-    for node in agent.nodes.values() if isinstance(agent, Pregel) else ():
+    if not isinstance(agent, Pregel):
+        return
+    for node in agent.nodes.values():
         function = getattr(node.bound, "func", None)
-        if isfunction(function):
-            yield from (
-                value for value in getclosurevars(function).nonlocals.values() if isinstance(value, BaseChatModel)
-            )
+        if not isfunction(function):
+            continue
+        for value in getclosurevars(function).nonlocals.values():
+            if isinstance(value, BaseChatModel):
+                yield value

@@ -1,6 +1,7 @@
 """Evaluators: scores of finished trials (M_e, section 3 of the paper)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from langgraph_reflexion.actors.base import Actor
@@ -33,6 +34,9 @@ OF_AGENTS = ("exact", "llm", "none")
 COMMAND = "command:"
 """What precedes a command line that is an evaluator's name."""
 
+OPENEVALS = "openevals:"
+"""What precedes the name of a judge of openevals."""
+
 SAMPLES = 5
 """Number of samples of `self-consistency`."""
 
@@ -43,15 +47,24 @@ def expect_of_agents(name: str) -> None:
     Raises:
         ConfigurationError: there is no such evaluator.
     """
-    if name.startswith("openevals:"):
+    if name.startswith(OPENEVALS):
         one_of("evaluator", name, JUDGES)
-    elif name not in OF_AGENTS and not name.startswith(COMMAND) and not names_object(name):
-        known = (*OF_AGENTS, *JUDGES)
-        raise ConfigurationError(
-            f"evaluator={name!r}: for an agent, choose one of {', '.join(known)}{did_you_mean(name, known)}, or give "
-            "an Evaluator, a function (also as FILE.py:NAME or package.module:NAME), or a shell command (also as "
-            "'command: LINE')"
-        )
+        return
+    # Whether these exist is found out when they are loaded.
+    if name in OF_AGENTS or name.startswith(COMMAND) or _names_own(name):
+        return
+    known = (*OF_AGENTS, *JUDGES)
+    raise ConfigurationError(
+        f"evaluator={name!r}: for an agent, choose one of {', '.join(known)}{did_you_mean(name, known)}, or give "
+        "an Evaluator, a function (also as FILE.py:NAME or package.module:NAME), or a shell command (also as "
+        "'command: LINE')"
+    )
+
+
+def _names_own(text: str) -> bool:
+    """Return whether a text names an object of the user's, and not an evaluator of this package."""
+    before_colon = text.partition(":")[0]
+    return names_object(text) and before_colon not in (*get_args(EvaluatorName), "openevals")
 
 
 def make_evaluator(
@@ -79,62 +92,120 @@ def make_evaluator(
     Raises:
         ConfigurationError: there is no such evaluator, or it does not fit the actor or the environment.
     """
-    evaluator = rules.evaluator if evaluator is None else evaluator
+    if evaluator is None:
+        evaluator = rules.evaluator
     if isinstance(evaluator, str):
-        if evaluator.startswith(COMMAND):
-            evaluator = CommandEvaluator(evaluator.removeprefix(COMMAND).strip())
-        elif evaluator.startswith("openevals:"):
-            if actor:
-                raise ConfigurationError(f"evaluator={evaluator!r} is for agents: with an environment, choose llm")
-            return OpenevalsJudge(one_of("evaluator", evaluator, JUDGES), client)
-        elif names_object(evaluator) and evaluator.partition(":")[0] not in get_args(EvaluatorName):
-            evaluator = load_object(evaluator, "the evaluator")
-            if isinstance(evaluator, str):
-                raise ConfigurationError(f"evaluator={evaluator!r:.100}: it names a text, not a function")
+        evaluator = _read(evaluator)
     if isinstance(evaluator, Evaluator):
         return evaluator
     if not isinstance(evaluator, str):
-        if not callable(evaluator) or isinstance(evaluator, type):
-            raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {evaluator!r:.100}")
-        return FunctionEvaluator(evaluator, "trajectory" if actor else "result")
-    name, colon, samples = evaluator.partition(":")
-    if name != "self-consistency":
-        name = evaluator
-    elif colon and not samples.isdecimal():
-        raise ConfigurationError(f"evaluator={evaluator!r}: it takes a number, as in self-consistency:7")
+        return _of_function(evaluator, actor)
+    return _of_name(evaluator, _Parts(client, actor, environment, prompts, rules, seed))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What evaluators that have a name are made of; see `make_evaluator`."""
+
+    client: Client
+    actor: Actor | None
+    environment: Environment
+    prompts: Prompts
+    rules: Rules
+    seed: int
+
+
+def _read(text: str) -> Any:
+    """Return what a text stands for: a command or an object; any other text is a name, and stays one."""
+    if text.startswith(COMMAND):
+        return CommandEvaluator(text.removeprefix(COMMAND).strip())
+    if not _names_own(text):
+        return text
+    found = load_object(text, "the evaluator")
+    if isinstance(found, str):
+        raise ConfigurationError(f"evaluator={found!r:.100}: it names a text, not a function")
+    return found
+
+
+def _of_function(function: Any, actor: Actor | None) -> Evaluator:
+    """Return the evaluator that a function makes; without an actor, it scores a wrapped agent's result."""
+    if not callable(function) or isinstance(function, type):
+        raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {function!r:.100}")
     if actor is None:
-        expect_of_agents(evaluator)
+        return FunctionEvaluator(function, "result")
+    return FunctionEvaluator(function, "trajectory")
+
+
+def _of_name(given: str, parts: _Parts) -> Evaluator:
+    """Return the evaluator of a name, which may end with a number of samples."""
+    if given.startswith(OPENEVALS):
+        return _openevals(given, parts)
+    name, colon, samples = given.partition(":")
+    # Only this name may have a number.
+    if name != "self-consistency":
+        name = given
+    elif colon and not samples.isdecimal():
+        raise ConfigurationError(f"evaluator={given!r}: it takes a number, as in self-consistency:7")
+    # A wrapped agent has fewer evaluators by name.
+    if parts.actor is None:
+        expect_of_agents(given)
     else:
         one_of("evaluator", name, get_args(EvaluatorName))
-    programs = isinstance(environment, ProgramEnvironment)
-    match name:
-        case "environment" if programs:
-            gives = f"{environment.name} gives no signal, as its hidden tests stay out of the loop"
-            raise ConfigurationError(f"evaluator='environment': {gives}: choose self-tests, llm or none")
-        case "environment":
-            return EnvironmentEvaluator()
-        case "exact":
-            return ExactEvaluator()
-        case "llm":
-            return LLMEvaluator(client, prompts, seed)
-        case "meaning" if isinstance(environment, AnsweredEnvironment):
-            return MeaningEvaluator(client, prompts, seed, environment)
-        case "meaning":
-            raise ConfigurationError(
-                f"evaluator='meaning' compares a question's answers, and {environment.name} has none"
-            )
-        case "self-consistency" if actor:
-            return SelfConsistencyEvaluator(actor, seed, int(samples or SAMPLES))
-        case "self-tests" | "self-tests+given" if isinstance(environment, ProgramEnvironment):
-            return SelfTestsEvaluator(
-                client,
-                environment,
-                prompts,
-                seed,
-                rules.self_tests,
-                accepts_untested=rules.accepts_untested,
-                beside_given=name == "self-tests+given",
-            )
-        case "self-tests" | "self-tests+given":
-            raise ConfigurationError(f"evaluator={name!r} is for programs, and {environment.name} has none")
-    return NoEvaluator()
+    return _MAKERS[name](given, parts)
+
+
+def _openevals(name: str, parts: _Parts) -> Evaluator:
+    if parts.actor:
+        raise ConfigurationError(f"evaluator={name!r} is for agents: with an environment, choose llm")
+    return OpenevalsJudge(one_of("evaluator", name, JUDGES), parts.client)
+
+
+def _environment(name: str, parts: _Parts) -> Evaluator:
+    environment = parts.environment
+    if isinstance(environment, ProgramEnvironment):
+        gives = f"{environment.name} gives no signal, as its hidden tests stay out of the loop"
+        raise ConfigurationError(f"evaluator='environment': {gives}: choose self-tests, llm or none")
+    return EnvironmentEvaluator()
+
+
+def _meaning(name: str, parts: _Parts) -> Evaluator:
+    environment = parts.environment
+    if not isinstance(environment, AnsweredEnvironment):
+        raise ConfigurationError(
+            f"evaluator='meaning' compares a question's answers, and {environment.name} has none"
+        )
+    return MeaningEvaluator(parts.client, parts.prompts, parts.seed, environment)
+
+
+def _self_consistency(name: str, parts: _Parts) -> Evaluator:
+    assert parts.actor is not None  # a wrapped agent has no evaluator of this name
+    samples = name.partition(":")[2]
+    return SelfConsistencyEvaluator(parts.actor, parts.seed, int(samples or SAMPLES))
+
+
+def _self_tests(name: str, parts: _Parts) -> Evaluator:
+    environment = parts.environment
+    if not isinstance(environment, ProgramEnvironment):
+        raise ConfigurationError(f"evaluator={name!r} is for programs, and {environment.name} has none")
+    return SelfTestsEvaluator(
+        parts.client,
+        environment,
+        parts.prompts,
+        parts.seed,
+        parts.rules.self_tests,
+        accepts_untested=parts.rules.accepts_untested,
+        beside_given=name == "self-tests+given",
+    )
+
+
+_MAKERS: Mapping[str, Callable[[str, _Parts], Evaluator]] = {
+    "environment": _environment,
+    "exact": lambda name, parts: ExactEvaluator(),
+    "llm": lambda name, parts: LLMEvaluator(parts.client, parts.prompts, parts.seed),
+    "meaning": _meaning,
+    "self-consistency": _self_consistency,
+    "self-tests": _self_tests,
+    "self-tests+given": _self_tests,
+    "none": lambda name, parts: NoEvaluator(),
+}
+"""Makes the evaluator of each name; called with the name as it was given."""

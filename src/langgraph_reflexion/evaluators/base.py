@@ -73,6 +73,7 @@ async def tried(retries: Retries, call: Callable[[], Awaitable[T]]) -> T:
             return fault
         except Exception as error:
             fault_outside = outside_fault(error, "the evaluator")
+            # A bug, or a fault already.
             if fault_outside is None or fault_outside is error:
                 raise
             raise fault_outside from error
@@ -90,7 +91,9 @@ class EnvironmentEvaluator(Evaluator):
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         reward = state["episode"]["reward"] or 0.0
-        return Score(reward, STOPPED.get(state["stop_reason"] or "", "") if reward < 1.0 else "")
+        if reward < 1.0:
+            return Score(reward, how_it_ended(state))
+        return Score(reward)
 
 
 class NoEvaluator(Evaluator):
@@ -109,10 +112,17 @@ STOPPED = {
 """The end of a failed trial in words, by its `stop_reason`."""
 
 
+def how_it_ended(state: ReflexionState) -> str:
+    """Return the end of a failed trial in words; empty if its reason is not the loop's."""
+    return STOPPED.get(state["stop_reason"] or "", "")
+
+
 def result_in(state: ReflexionState) -> Any:
     """Return a wrapped agent's result of the current trial, or None."""
     attempt = state.get("attempt")
-    return attempt["result"] if attempt else None
+    if attempt is None:
+        return None
+    return attempt["result"]
 
 
 def reference_of(task: Task) -> Any:
@@ -148,14 +158,19 @@ class ExactEvaluator(Evaluator):
         return expect_reference(task, "'exact'")
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        reference, result = reference_of(state["task"]), result_in(state)
+        reference = reference_of(state["task"])
+        result = result_in(state)
         if result in (None, ""):
             return Score(0.0, "Nothing was returned.")
+        if _normalized(result) == _normalized(reference):
+            return Score(1.0)
         # The feedback must not give the answer away.
-        same = _normalized(result) == _normalized(reference)
-        return Score(float(same), "" if same else "The answer differs from the reference answer.")
+        return Score(0.0, "The answer differs from the reference answer.")
 
 
 def _normalized(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-    return " ".join(text.split())
+    """Return a result as text, in which whitespace does not matter."""
+    if not isinstance(value, str):
+        # Objects are the same in any order of their keys.
+        value = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return " ".join(value.split())

@@ -6,10 +6,10 @@ import inspect
 import math
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -58,6 +58,7 @@ class FunctionEvaluator(Evaluator):
         self.of = of
         self.needs_world = "world" in self.call.subjects
         unknown = {"result", "messages", "state", "world"} & self.call.subjects
+        # The trial of an environment has steps, and nothing else.
         if of == "trajectory" and unknown:
             raise ConfigurationError(
                 f"the evaluator needs {', '.join(sorted(unknown))}, which only a wrapped agent has: with an "
@@ -70,8 +71,10 @@ class FunctionEvaluator(Evaluator):
         Raises:
             ConfigurationError: the task has none.
         """
-        needs = "reference" in self.call.required
-        return expect_reference(task, getattr(self.call.function, "__name__", "")) if needs else {}
+        if "reference" not in self.call.required:
+            return {}
+        name = getattr(self.call.function, "__name__", "")
+        return expect_reference(task, name)
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.
@@ -80,34 +83,45 @@ class FunctionEvaluator(Evaluator):
             ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
-        if subjects[self.of] in (None, "") and self.call.subjects <= {"task", "result", "reference"}:
+        reads_the_answer_alone = self.call.subjects <= {"task", "result", "reference"}
+        if subjects[self.of] in (None, "") and reads_the_answer_alone:
             return Score(0.0, "Nothing was returned.")
         waits = inspect.iscoroutinefunction(self.call.function)
-        result = await (self.call(subjects) if waits else to_thread(self.call, subjects))
-        return to_score(await result if inspect.isawaitable(result) else result)
+        result = self.call(subjects) if waits else await to_thread(self.call, subjects)
+        # Objects and lambdas may be asynchronous without showing it.
+        while inspect.isawaitable(result):
+            result = await result
+        return to_score(result)
 
 
 def _subject(parameter: inspect.Parameter) -> str:
     """Return the subject that a parameter may name."""
-    if parameter.name == "outputs":  # of a whole trajectory, if it is annotated so
-        return "messages" if "Message" in str(parameter.annotation) else "result"
-    return _ALIASES.get(parameter.name, parameter.name)
+    if parameter.name != "outputs":
+        return _ALIASES.get(parameter.name, parameter.name)
+    # Of a whole trajectory, if it is annotated so.
+    if "Message" in str(parameter.annotation):
+        return "messages"
+    return "result"
 
 
 def _subjects(state: ReflexionState) -> dict[str, Any]:
+    """Return what a function may be called with, by the names in `SUBJECTS`."""
     subjects: dict[str, Any] = {"task": state["task"]["instruction"], "trajectory": state["trajectory"]}
     reference = reference_of(state["task"])
     if reference is not None:
         subjects["reference"] = reference
     attempt = state.get("attempt")
+    # The trial of an environment has none.
     if attempt is None:
         attempt = Attempt(messages=[], ended="", result=None, state={})
     subjects["result"] = attempt["result"]
     before, asked = asked_in(state)
+    # A task that did not come as a message is shown as one.
     asked = asked or HumanMessage(state["task"]["instruction"])
     subjects["messages"] = [*before, asked, *attempt["messages"]]
-    subjects["world"] = cast(dict[str, Any], state).get("world")
     subjects["state"] = {**attempt["state"], "messages": attempt["messages"]}
+    # It is live, so that the state of the graph has no such key: see `Evaluator.needs_world`.
+    subjects["world"] = cast(dict[str, Any], state).get("world")
     return subjects
 
 
@@ -143,39 +157,66 @@ class CommandEvaluator(Evaluator):
             EnvironmentUnavailable: there is no such program.
             Fault: it could not be started.
         """
-        known = {"TASK_ID": state["task"]["id"], "REFERENCE": as_text(reference_of(state["task"]))}
-        variables = {f"REFLEXION_{name}": value.replace("\0", "") for name, value in known.items()}
         # Files, because `wait` also waits for pipes, which the command's children may hold open.
         with TemporaryFile() as given, TemporaryFile() as log:
             given.write(as_text(result_in(state)).encode("utf-8", "replace"))
             given.seek(0)
-            try:
-                process = await asyncio.create_subprocess_shell(
-                    self.command,
-                    cwd=self.cwd,
-                    env={**os.environ, **variables},
-                    stdin=given,
-                    stdout=log,
-                    stderr=asyncio.subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                said = f"the evaluator {self.command!r} could not be started: {error}"
-                raise Fault(said, transient=False) from error
-            try:
-                await asyncio.wait_for(process.wait(), self.timeout)
-            except TimeoutError:
+            status = await self._status(given, log, _variables(state["task"]))
+            if status is None:
                 return Score(0.0, f"{self.command}: not done after {self.timeout:g} seconds")
-            finally:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-            await to_thread(expect_program, self.command, None, process.returncode)
-            log.seek(max(0, log.seek(0, os.SEEK_END) - 4 * OUTPUT_CHARS))
-            output = log.read()
-        printed = output.decode(errors="replace").strip()[-OUTPUT_CHARS:]
-        status = "" if process.returncode == 0 else f"{self.command}: exit status {process.returncode}\n"
-        return Score(float(process.returncode == 0), f"{status}{printed}".strip())
+            # A shell reports by its exit status that it has not found the program.
+            await to_thread(expect_program, self.command, None, status)
+            printed = _end_of(log)
+        if status == 0:
+            return Score(1.0, printed.strip())
+        return Score(0.0, f"{self.command}: exit status {status}\n{printed}".strip())
+
+    async def _status(self, given: IO[bytes], log: IO[bytes], variables: dict[str, str]) -> int | None:
+        """Run the command, and return its exit status; None if it took too long."""
+        process = await self._started(given, log, variables)
+        try:
+            return await asyncio.wait_for(process.wait(), self.timeout)
+        except TimeoutError:
+            return None
+        finally:
+            # Its children would go on without it.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+
+    async def _started(
+        self, given: IO[bytes], log: IO[bytes], variables: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_shell(
+                self.command,
+                cwd=self.cwd,
+                env={**os.environ, **variables},
+                stdin=given,
+                stdout=log,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            said = f"the evaluator {self.command!r} could not be started: {error}"
+            raise Fault(said, transient=False) from error
+
+
+def _end_of(log: IO[bytes]) -> str:
+    """Return the last characters of a command's output."""
+    size = log.seek(0, os.SEEK_END)
+    # A character has up to four bytes.
+    log.seek(max(0, size - 4 * OUTPUT_CHARS))
+    printed = log.read().decode(errors="replace")
+    return printed.strip()[-OUTPUT_CHARS:]
+
+
+def _variables(task: Task) -> dict[str, str]:
+    """Return the environment variables by which a command knows the task. No variable can hold a NUL."""
+    return {
+        "REFLEXION_TASK_ID": task["id"].replace("\0", ""),
+        "REFLEXION_REFERENCE": as_text(reference_of(task)).replace("\0", ""),
+    }
 
 
 def _number(score: float) -> float:
@@ -188,7 +229,10 @@ def _number(score: float) -> float:
 
 def _plain(value: Any) -> Any:
     """Return a number of numpy and others as Python's."""
-    return value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+    # An array of several numbers is no score.
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        return value.item()
+    return value
 
 
 def to_score(result: object) -> Score:
@@ -198,15 +242,9 @@ def to_score(result: object) -> Score:
         ConfigurationError: it is not a bool, a score, a pair of score and feedback, an `Evaluation`, or a result of
             openevals, agentevals or LangSmith.
     """
-    if isinstance(result, tuple) and len(result) == 2:
-        result = (_plain(result[0]), result[1])
-    elif isinstance(result, dict) and "score" in result:
-        result = {**result, "score": _plain(result["score"])}
-    result = _plain(result)
-    if hasattr(result, "score") and not isinstance(result, Score):  # LangSmith's EvaluationResult
-        words = getattr(result, "feedback", None) or getattr(result, "comment", None)
-        result = {"score": result.score, "comment": words}
+    result = _with_plain_numbers(result)
     match result:
+        # The first, as it is a tuple as well.
         case Score():
             return result
         case bool() | int() | float():
@@ -214,14 +252,37 @@ def to_score(result: object) -> Score:
         case (bool() | int() | float() as score, str() | None as feedback):
             return Score(_number(score), feedback or "")
         case {"score": bool() | int() | float() as score, **rest}:
+            # Those of an `Evaluation`, or of LangSmith and openevals.
             words = str(rest.get("feedback") or rest.get("comment") or "")
             return Score(_number(score), words, unverified=_plain(rest.get("unverified")) is True)
         case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
-            scores = [to_score(each) for each in several]
-            feedback = "\n".join(each.feedback for each in scores if each.feedback)
-            unverified = all(each.unverified for each in scores)
-            return Score(min(each.score for each in scores), feedback, unverified=unverified)
+            return _lowest([to_score(each) for each in several])
     raise ConfigurationError(
         "an evaluator must return a bool, a score, (score, feedback), an Evaluation or an EvaluationResult; "
         f"got {result!r:.200}"
+    )
+
+
+def _with_plain_numbers(result: Any) -> Any:
+    """Return a function's result with the score as Python's number, and LangSmith's objects as dicts."""
+    if isinstance(result, tuple) and len(result) == 2:
+        score, feedback = result
+        return _plain(score), feedback
+    if isinstance(result, dict) and "score" in result:
+        return {**result, "score": _plain(result["score"])}
+    result = _plain(result)
+    if isinstance(result, Score) or not hasattr(result, "score"):
+        return result
+    # LangSmith's EvaluationResult, and others of its form.
+    words = getattr(result, "feedback", None) or getattr(result, "comment", None)
+    return {"score": result.score, "comment": words}
+
+
+def _lowest(scores: Sequence[Score]) -> Score:
+    """Return the lowest of several scores, with the words of all."""
+    words = [each.feedback for each in scores if each.feedback]
+    return Score(
+        min(each.score for each in scores),
+        "\n".join(words),
+        unverified=all(each.unverified for each in scores),
     )

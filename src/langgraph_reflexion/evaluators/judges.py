@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -16,7 +16,15 @@ from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_reference, reference_of, result_in
+from langgraph_reflexion.evaluators.base import (
+    STOPPED,
+    Evaluator,
+    Score,
+    expect_reference,
+    how_it_ended,
+    reference_of,
+    result_in,
+)
 from langgraph_reflexion.evaluators.function import to_score
 from langgraph_reflexion.loop.conversation import earlier_talk, task_in_talk, with_pictures
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
@@ -46,24 +54,30 @@ class LLMEvaluator(Evaluator):
         """Return the prompt on the finished trial, and what was said about it."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            trial = self.prompts.render(
-                "trial", observation=task_in_talk(state, self.prompts), steps=bounded_trial(steps)
-            )
+            task = task_in_talk(state, self.prompts)
+            trial = self.prompts.render("trial", observation=task, steps=bounded_trial(steps))
             shown = with_pictures(trial, state, self.client.model)
-            return [SystemMessage(self.prompts.render("judge")), shown, *said]
+            judge = SystemMessage(self.prompts.render("judge"))
+            return [judge, shown, *said]
 
         return Prompt(render, state["trajectory"])
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model, and once more for the verdict alone if its reply has none; only a clear yes is a yes."""
-        text, said, budget = "", list[BaseMessage](), state["prompt_budget"]
+        text = ""
+        said: list[BaseMessage] = []
         for name in ("evaluate", "evaluate again"):
             call = CallId(self.seed, state["task"]["id"], state["trial"], name)
-            reply = await self.prompt(state, said).ask(self.client, budget, config, call)
-            answer = f"Verdict: {reply.text}" if said else reply.text
-            text = f"{text}\n{answer}".strip()[-LONGEST:]  # the verdict comes last
-            if (verdict := verdict_in(answer[-LONGEST:])) is not None:
+            reply = await self.prompt(state, said).ask(self.client, state["prompt_budget"], config, call)
+            answer = reply.text
+            if said:
+                answer = f"Verdict: {answer}"
+            # The verdict comes last.
+            text = f"{text}\n{answer}".strip()[-LONGEST:]
+            verdict = verdict_in(answer[-LONGEST:])
+            if verdict is not None:
                 return Score(float(verdict), text)
+            # Its own reply is shown, so that it only has to conclude.
             said = [AIMessage(text), HumanMessage(ASKED_AGAIN)]
         note(NO_VERDICT)
         return Score(0.0, text)
@@ -102,25 +116,33 @@ class MeaningEvaluator(LLMEvaluator):
         )
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            return [SystemMessage(self.prompts.render("same_meaning")), HumanMessage(both), *said]
+            judge = SystemMessage(self.prompts.render("same_meaning"))
+            return [judge, HumanMessage(both), *said]
 
         return Prompt(render)
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model whether the answers mean the same, unless the environment accepts the given one."""
         actions = [step["action"] for step in state["trajectory"] if step["action"]]
+        # What the environment accepts is right.
         if state["episode"]["reward"] == 1.0:
             return Score(1.0)
         if self.environment.handed_in(actions) is None:
-            return Score(0.0, STOPPED.get(state["stop_reason"] or "", ""))
+            return Score(0.0, how_it_ended(state))
         judged = await super().evaluate(state, config)
-        return Score(judged.score, "" if judged.score else STOPPED["terminated"])
+        if judged.score:
+            return Score(judged.score)
+        # The model's reasons stay here: they compare with the right answer.
+        return Score(judged.score, STOPPED["terminated"])
 
 
 def verdict_in(text: str) -> bool | None:
     """Return the last verdict in a reply; None without one. A line that quotes the trial does not count."""
     verdicts = re.findall(r"^(?!\s*\|)[^\w\n]*+(?:verdict\W++)++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
-    return verdicts[-1].lower() == "yes" if verdicts else None
+    if not verdicts:
+        return None
+    last: str = verdicts[-1]
+    return last.lower() == "yes"
 
 
 @dataclass
@@ -141,28 +163,45 @@ class SelfConsistencyEvaluator(Evaluator):
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Return 1 if most samples agree, else their share; 0 if the last action did not end the task."""
-        before, last = state["trajectory"][:-1], state["trajectory"][-1:]
-        answer = last[0]["action"] if last else None
-        if state["stop_reason"] != "terminated" or answer is None or not answer["name"]:
-            return Score(0.0, STOPPED.get(state["stop_reason"] or "", ""))
-        asked = cast(ReflexionState, {**state, "trajectory": before})
-        call = CallId(self.seed, state["task"]["id"], state["trial"], "evaluate")
-        calls = [call._replace(name=f"evaluate {number}") for number in range(1, self.samples + 1)]
+        answer = _last_action(state["trajectory"])
+        if state["stop_reason"] != "terminated" or answer is None:
+            return Score(0.0, how_it_ended(state))
+        agreed = 0
+        for action in await self._sampled(state, config):
+            if action is not None and self.actor.environment.equivalent(action, answer):
+                agreed += 1
+        words = f"Of {self.samples} more samples, {agreed} gave the same answer."
+        if agreed * 2 > self.samples:
+            return Score(1.0, words)
+        return Score(agreed / self.samples, words)
+
+    async def _sampled(self, state: ReflexionState, config: RunnableConfig) -> list[Action | None]:
+        """Return other choices of the actor in the place of its last one."""
+        before = state | ReflexionState(trajectory=state["trajectory"][:-1])
         actor = self.actor.for_task(state["task"])
-        sampling = [actor.choose(asked, config, call) for call in calls]
+        sampling = []
+        for number in range(1, self.samples + 1):
+            call = CallId(self.seed, state["task"]["id"], state["trial"], f"evaluate {number}")
+            sampling.append(actor.choose(before, config, call))
         # Wait for all samples, so that every call is accounted for.
         settled = await asyncio.gather(*sampling, return_exceptions=True)
-        samples = []
+        actions: list[Action | None] = []
         for each in settled:
             if isinstance(each, BaseException):
                 raise each
-            samples.append(each)
-        actions = [decision["action"] for decision, _ in samples]
-        agreed = sum(action is not None and self.actor.environment.equivalent(action, answer) for action in actions)
-        return Score(
-            1.0 if agreed * 2 > self.samples else agreed / self.samples,
-            f"Of {self.samples} more samples, {agreed} gave the same answer.",
-        )
+            decision, _ = each
+            actions.append(decision["action"])
+        return actions
+
+
+def _last_action(steps: Sequence[Step]) -> Action | None:
+    """Return the action of the last step; None if it was a thought, or cannot be read."""
+    if not steps:
+        return None
+    action = steps[-1]["action"]
+    if action is None or not action["name"]:
+        return None
+    return action
 
 
 JUDGES = {
@@ -178,8 +217,11 @@ the task, the result and the reference answer."""
 
 def _asked(state: ReflexionState) -> str:
     """Return the task for a judge's own prompt, after what was said before it."""
-    asked, talk = state["task"]["instruction"], earlier_talk(state)
-    return f"{talk}\n{asked}" if talk else asked
+    asked = state["task"]["instruction"]
+    talk = earlier_talk(state)
+    if not talk:
+        return asked
+    return f"{talk}\n{asked}"
 
 
 class OpenevalsJudge(Evaluator):
@@ -198,12 +240,14 @@ class OpenevalsJudge(Evaluator):
             from openevals import prompts
         except ImportError as error:
             raise ConfigurationError(f"evaluator={name!r} needs openevals: pip install openevals") from error
-        if not isinstance(prompt := getattr(prompts, JUDGES[name], None), str):
+        prompt = getattr(prompts, JUDGES[name], None)
+        if not isinstance(prompt, str):
             raise ConfigurationError(f"evaluator={name!r}: this version of openevals has no {JUDGES[name]}")
         self.name = name
         self.client = client
         self.prompt = prompt
-        self.compares = "reference_outputs" in {field for _, field, _, _ in Formatter().parse(prompt)}
+        fields = {field for _, field, _, _ in Formatter().parse(prompt)}
+        self.compares = "reference_outputs" in fields
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Expect a reference answer if the judge compares with it.
@@ -211,7 +255,9 @@ class OpenevalsJudge(Evaluator):
         Raises:
             ConfigurationError: the task has none.
         """
-        return expect_reference(task, repr(self.name)) if self.compares else {}
+        if not self.compares:
+            return {}
+        return expect_reference(task, repr(self.name))
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         from openevals import create_async_llm_as_judge
@@ -221,12 +267,14 @@ class OpenevalsJudge(Evaluator):
             "outputs": result_in(state),
             "reference_outputs": reference_of(state["task"]),
         }
+        # No judge has to be asked.
         if subjects["outputs"] in (None, ""):
             return Score(0.0, "Nothing was returned.")
 
         async def judge(model: BaseChatModel, counting: RunnableConfig) -> Score:
             ask = create_async_llm_as_judge(prompt=self.prompt, feedback_key=self.name, judge=model)
             try:
+                # It takes no config, and calls the model in the one around it.
                 with ambient(counting):
                     return to_score(await ask(**subjects))
             # What openevals makes of a reply without a score.

@@ -6,14 +6,14 @@ The model writes the tests once per task, before the first trial. The hidden tes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action, Task, TestOutcome, render_tests
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score
+from langgraph_reflexion.evaluators.base import Evaluator, Score, how_it_ended
 from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -113,6 +113,7 @@ class SelfTestsEvaluator(Evaluator):
         given = self.environment.given_tests(task)
         if self.beside_given:
             given = await to_thread(self._given, task)
+        # The task's own tests replace the model's.
         elif given:
             return {"tests": given, FROM: "task"}
         valid = await self._written(task, config)
@@ -125,26 +126,34 @@ class SelfTestsEvaluator(Evaluator):
 
     def _given(self, task: Task) -> list[str]:
         """Return the tests that come with a task: its own, and the examples in its description."""
-        given = [*self.environment.given_tests(task), *self.environment.described_tests(task)]
-        return list(dict.fromkeys(given))
+        own = self.environment.given_tests(task)
+        examples = self.environment.described_tests(task)
+        # Each once, in this order.
+        return list(dict.fromkeys(own + examples))
 
     async def _beside_given(
         self, task: Task, given: list[str], valid: list[str], config: RunnableConfig
     ) -> dict[str, Any]:
         """Return the given tests, and after them a draw of the written ones that contradict none of them."""
         valid = await self._agreeing(task, valid, given)
+        # The original code asks once.
         if not valid and not self.accepts_untested:
             again = await self._written(task, config, again=True)
             valid = await self._agreeing(task, again, given)
         further = [test for test in valid if test not in given]
-        source = "task and model" if further else "task"
-        return {"tests": [*given, *self._drawn(task, further)], FROM: source}
+        source = "task"
+        if further:
+            source = "task and model"
+        return {"tests": given + self._drawn(task, further), FROM: source}
 
     def _drawn(self, task: Task, valid: list[str]) -> list[str]:
         """Return as many of the tests as are kept, drawn by the seed and in their order."""
-        draw = Random(CallId(self.seed, task["id"], 1, WRITING).seed())
-        drawn = sorted(draw.sample(range(len(valid)), min(self.most, len(valid))))
-        return [valid[number] for number in drawn]
+        # Seeded by the task, so that a run that starts over draws the same tests.
+        call = CallId(self.seed, task["id"], 1, WRITING)
+        draw = Random(call.seed())
+        number = min(self.most, len(valid))
+        places = draw.sample(range(len(valid)), number)
+        return [valid[place] for place in sorted(places)]
 
     async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> tuple[list[str], str]:
         """Return the tests without those that contradict the description, and their source.
@@ -164,9 +173,12 @@ class SelfTestsEvaluator(Evaluator):
     async def _written(self, task: Task, config: RunnableConfig, *, again: bool = False) -> list[str]:
         """Ask the model for tests, and return the valid ones."""
         # The first word of the name is the kind of call.
-        name = f"{WRITING} again" if again else WRITING
+        name = WRITING
+        if again:
+            name = f"{WRITING} again"
         call = CallId(self.seed, task["id"], 1, name)
         reply = await Prompt(lambda _, __: self._messages(task, again)).ask(self.client, None, config, call)
+        # Drafts of tests in its reasoning are not its answer.
         text = reply.text.rpartition("</think>")[2][:LONGEST]
         valid = await to_thread(self.environment.read_tests, task, text)
         if not valid:
@@ -174,15 +186,18 @@ class SelfTestsEvaluator(Evaluator):
         return valid
 
     def _messages(self, task: Task, again: bool) -> list[BaseMessage]:
-        asks = self.prompts.render("write_tests", form=self.environment.test_form(task))
+        form = self.environment.test_form(task)
+        asks = self.prompts.render("write_tests", form=form)
         messages: list[BaseMessage] = [SystemMessage(asks)]
         example = self.prompts.tests_for(task.get("kind"))
         if example is not None:
             shown = self.prompts.render("tests_of", observation=example.observation, again=False)
-            messages += [HumanMessage(shown), AIMessage(example.reply.strip())]
+            messages.append(HumanMessage(shown))
+            messages.append(AIMessage(example.reply.strip()))
         # A useless reply is not shown: it would be repeated.
         asked = self.prompts.render("tests_of", observation=task["instruction"], again=again)
-        return [*messages, HumanMessage(asked)]
+        messages.append(HumanMessage(asked))
+        return messages
 
     async def _agreeing(self, task: Task, tests: list[str], examples: list[str]) -> list[str]:
         """Return the tests that contradict no example, with a note on the others."""
@@ -197,12 +212,12 @@ class SelfTestsEvaluator(Evaluator):
         actions = [step["action"] for step in state["trajectory"] if step["action"]]
         program = self.environment.program(task, actions)
         if program is None:
-            return Score(0.0, f"{STOPPED.get(state['stop_reason'] or '', '')} No program was handed in.".strip())
-        tests = cast(list[str], task["prepared"]["tests"])
+            return Score(0.0, f"{how_it_ended(state)} No program was handed in.".strip())
+        tests: list[str] = task["prepared"]["tests"]
         if not tests:
             return self._untested(task, program)
         runs = await to_thread(self.environment.run_tests, task, program, tests, TWICE)
-        steady = [each[0] for each in zip(*runs, strict=True) if len({outcome.passed for outcome in each}) == 1]
+        steady = _steady(runs)
         dropped = len(tests) - len(steady)
         prepared = None
         if dropped:
@@ -223,12 +238,24 @@ class SelfTestsEvaluator(Evaluator):
         if source != "task and model":
             return source == "model"
         given = await to_thread(self._given, task)
-        return not any(outcome.test in given for outcome in outcomes if not outcome.passed)
+        failed = [outcome.test for outcome in outcomes if not outcome.passed]
+        return not any(test in given for test in failed)
 
     def _untested(self, task: Task, program: str) -> Score:
         """Score a program for which there is no test."""
         if not self.environment.is_complete(task, program):
             return Score(0.0, NO_FUNCTION)
+        # As the original code does.
         if self.accepts_untested:
             return Score(1.0, "There was no test to run.", unverified=True)
         return Score(0.0, UNTESTED, unverified=True)
+
+
+def _steady(runs: Sequence[Sequence[TestOutcome]]) -> list[TestOutcome]:
+    """Return the outcomes of the first run that were the same in all of them."""
+    steady: list[TestOutcome] = []
+    for outcomes in zip(*runs, strict=True):
+        verdicts = {outcome.passed for outcome in outcomes}
+        if len(verdicts) == 1:
+            steady.append(outcomes[0])
+    return steady

@@ -48,6 +48,8 @@ class Client:
             gives it.
         options: How it is called.
         priced: Whether its price must be known, for a budget of money.
+        answered: Whether the server is taken as one that has answered: then its being down is a fault like any other,
+            and not one that stops the run.
 
     Raises:
         ConfigurationError: there is no such model, or no price.
@@ -62,11 +64,16 @@ class Client:
     """
 
     def __init__(
-        self, model: BaseChatModel | str | None, options: ModelOptions | None = None, *, priced: bool = False
+        self,
+        model: BaseChatModel | str | None,
+        options: ModelOptions | None = None,
+        *,
+        priced: bool = False,
+        answered: bool = False,
     ) -> None:
         self._options, self._priced = options or ModelOptions(), priced
         self.replied = self.unlimited = False
-        self.answered = False
+        self.answered = answered
         self.refused: set[str] = set()
         self._given: BaseChatModel | None = None
         if model is not None:
@@ -96,16 +103,17 @@ class Client:
         options: ModelOptions,
         *,
         priced: bool = False,
+        answered: bool = False,
     ) -> "tuple[Client, Client]":
         """Return the clients of actor and self-reflection: the same one unless two models are given."""
         second = model if reflection_model is None else reflection_model
         for name, given in (("model", model), ("reflection_model", second)):
             if not isinstance(given, Runnable | str):
                 raise ConfigurationError(f"{name} must be a chat model or its name; got {type(given).__name__}")
-        client = cls(model, options, priced=priced)
+        client = cls(model, options, priced=priced, answered=answered)
         if reflection_model is None or reflection_model is model:
             return client, client
-        return client, cls(reflection_model, options, priced=priced)
+        return client, cls(reflection_model, options, priced=priced, answered=answered)
 
     def check_tools(self) -> None:
         """Raise ConfigurationError unless the model's class supports tool calls."""

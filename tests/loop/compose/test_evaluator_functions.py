@@ -137,6 +137,12 @@ def test_an_evaluator_that_needs_more_than_there_is_is_refused(evaluator, messag
         run(evaluator)
 
 
+@pytest.mark.parametrize("name", ["llm:strict", "none:x"])
+def test_a_name_with_something_behind_it_is_unknown(name):
+    with pytest.raises(ConfigurationError, match=f"evaluator='{name}': for an agent, choose one of exact"):
+        create_reflexion(actor=lambda text: "29", model=ScriptedChatModel(replies=[]), evaluator=name)
+
+
 def test_an_environments_trial_has_no_messages():
     with pytest.raises(ConfigurationError, match="needs messages, which only a wrapped agent"):
         create_reflexion("demo", "alfworld", evaluator=lambda task, messages: True)

@@ -390,3 +390,27 @@ def test_a_deep_agent_finds_the_files_it_is_given_and_no_others(way):
     assert (sorted(final["files"]), final["messages"][-1].text) == ([given, "/trial2.txt"], "Done 2.")
     outcome = {"status": "failed", "trials": 3, "best": 2, "score": 0.2, "fault": ""}
     assert final["messages"][-1].response_metadata["reflexion"] == outcome
+
+
+class Table(list):
+    """A world that is false at first, as an empty list is."""
+
+    def save(self):
+        return {"rows": [*self]}
+
+    def restore(self, saved):
+        self[:] = saved["rows"]
+
+
+def test_an_empty_world_is_restored_as_any_other():
+    table = Table()
+    found = []
+
+    def add_a_row(text):
+        found.append(len(table))
+        table.append("row")
+        return "Done."
+
+    graph = solving(lr.WrappedAgent(add_a_row, reset=table), lambda result: False, max_trials=2)
+    graph.invoke({"task": TASK}, THREAD)
+    assert found == [0, 0]
