@@ -12,6 +12,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 if TYPE_CHECKING:
+    from langgraph_reflexion.memory.records import LessonSource, LessonUse
     from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot
     from langgraph_reflexion.memory.store import LessonStore
 
@@ -104,29 +105,37 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     if found.expected is not None:
         typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
     for source in found.sources:
-        if source.outcome == "person":
-            typer.echo(printable(f"- Written by a person: {' '.join(source.instruction.split())}"))
-            continue
-        by = f"{source.model}, profile {source.profile}"
-        if source.thread:
-            by += f", run {source.thread}"
-        trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
-        typer.echo(printable(f"- From the {source.outcome} of {trial} ({by})"))
+        typer.echo(printable(_source_in_words(source)))
     rest = found.tally.sources - len(found.sources)
     if rest > 0:
         typer.echo(f"- And from {count(rest, 'further source')}")
     for use in found.uses:
-        if use.before is not None:
-            continue
-        outcome = "succeeded" if use.success else "failed"
-        if use.thread:
-            outcome += f", run {use.thread}"
-        typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}"))
+        if use.before is None:
+            typer.echo(printable(_use_in_words(use)))
     for edit in found.edits:
         what = ", ".join(name for name in edit.stored() if name not in ("lesson", "date"))
         typer.echo(f"- Edited by a person on {edit.date[:10]}: {what}")
     next_command = "restore" if found.retired else "retire"
     _suggest(next_command, where, found.id, env, user)
+
+
+def _source_in_words(source: "LessonSource") -> str:
+    """Return where a lesson comes from, in a line."""
+    if source.outcome == "person":
+        return f"- Written by a person: {' '.join(source.instruction.split())}"
+    by = f"{source.model}, profile {source.profile}"
+    if source.thread:
+        by += f", run {source.thread}"
+    trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
+    return f"- From the {source.outcome} of {trial} ({by})"
+
+
+def _use_in_words(use: "LessonUse") -> str:
+    """Return the trial that recalled a lesson, in a line."""
+    outcome = "succeeded" if use.success else "failed"
+    if use.thread:
+        outcome += f", run {use.thread}"
+    return f"- Recalled for {use.task}, trial {use.trial}, which {outcome}"
 
 
 @lessons.command()
