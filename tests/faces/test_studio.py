@@ -1,6 +1,7 @@
 """The graphs of LangGraph Studio without its server, which tests/long/test_studio_server.py starts."""
 
 import asyncio
+import json
 import re
 import threading
 from pathlib import Path
@@ -10,8 +11,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import EnvironmentUnavailable, validated
+from langgraph_reflexion.lab import studio
 from langgraph_reflexion.lab.studio import SERVED
 from langgraph_reflexion.lab.studio.graphs import BuiltGraph, GraphFactory, environment_graphs
 from langgraph_reflexion.lab.studio.settings import ALLOWED, ALLOWED_PAGES, WORKSPACE, SettingsForm, check_address
@@ -30,6 +33,15 @@ FAILS_FIRST = "Who was born earlier, the novelist Caska Kardinett or the choreog
 
 def message(text):
     return {"messages": [{"role": "user", "content": text}]}
+
+
+def test_langgraph_json_names_every_graph():
+    described = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))["graphs"]
+    assert {name: graph["path"] for name, graph in described.items()} == {
+        name: f"{studio.__name__}:{name}" for name in ENVIRONMENTS
+    }
+    # The server looks into the module's dictionary, and finds nothing that `__getattr__` would make.
+    assert all(vars(studio)[name] == SERVED[name].serve for name in ENVIRONMENTS)
 
 
 @pytest.mark.parametrize("name", SERVED)

@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from langgraph_reflexion.prompts import Prompts
 
 
+DECIDED_BY_PROFILE = (
+    "actor",
+    "strategy",
+    "evaluator",
+    "feedback",
+    "max_trials",
+    "until_no_improvement",
+    "memory_size",
+)
+"""The settings that the profile fills in, by the names that they have in `Rules`, too."""
+
 # The validators are built when they are first used: a help text, a report or a list needs none.
 _CONFIG = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
@@ -119,7 +130,9 @@ class ReflexionSettings(BaseModel):
     @field_validator("cache", "lessons", "first_trial_of", mode="before", check_fields=False)
     @classmethod
     def _path(cls, value: Any) -> Any:
-        return os.fspath(value) if isinstance(value, os.PathLike) else value
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        return value
 
     @classmethod
     def resumable(cls, *kinds: Resume) -> list[str]:
@@ -143,10 +156,7 @@ class ReflexionSettings(BaseModel):
         """
         from langgraph_reflexion.loop.profiles import load_profile
 
-        if self.memory == "full" and self.memory_size is not None:
-            raise ConfigurationError(
-                f"memory_size={self.memory_size} (--memory-size) has no effect beside memory='full', which keeps all"
-            )
+        self._expect_memory_size_counts()
         rules = load_profile(self.profile).resolve(
             environment,
             actor=self.actor,
@@ -156,9 +166,19 @@ class ReflexionSettings(BaseModel):
             max_trials=self.max_trials,
             memory_size=self.memory_size,
         )
-        limits: dict[str, Any] = {"max_actions": self.max_actions, "max_cycles": self.max_cycles}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        return replace(rules, heuristic=replace(rules.heuristic, **given))
+        heuristic = rules.heuristic
+        if self.max_actions is not None:
+            heuristic = replace(heuristic, max_actions=self.max_actions)
+        if self.max_cycles is not None:
+            heuristic = replace(heuristic, max_cycles=self.max_cycles)
+        return replace(rules, heuristic=heuristic)
+
+    def _expect_memory_size_counts(self) -> None:
+        """Raise ConfigurationError if a number of reflections is given, and all are kept."""
+        if self.memory == "full" and self.memory_size is not None:
+            raise ConfigurationError(
+                f"memory_size={self.memory_size} (--memory-size) has no effect beside memory='full', which keeps all"
+            )
 
     def build(
         self,
@@ -193,14 +213,23 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.models.usage import Price
         from langgraph_reflexion.support.retries import Retries
 
-        heuristic = self.rules(environment or AgentEnvironment()).heuristic
+        self._expect_memory_size_counts()
+        if "heuristic" not in parts:
+            # `create_reflexion` resolves the profile itself, and only takes the limits of the heuristic as an object.
+            rules = self.rules(environment or AgentEnvironment())
+            parts["heuristic"] = rules.heuristic
         if isinstance(environment, AgentTasks):
-            parts, environment = environment.parts(self.model) | parts, None
+            parts = environment.parts(self.model) | parts
+            environment = None
         for name, named_model in (("model", self.model), ("reflection_model", self.reflection_model)):
             if name not in parts and named_model is not None:
                 parts[name] = self.load(named_model, connections)
-        named = {"actor": self.actor, "evaluator": self.evaluator, "heuristic": heuristic}
-        limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
+        # Objects count more than names.
+        parts.setdefault("actor", self.actor)
+        parts.setdefault("evaluator", self.evaluator)
+        if budgets is None:
+            limits = {scope: limit.budget() for scope, limit in self.budgets.items()}
+            budgets = Budgets(**limits)
         return create_reflexion(
             environment=environment,
             memory=Memory(size=self.memory_size, keep=self.memory, map=self.memory_map, lessons=lessons),
@@ -217,9 +246,9 @@ class ReflexionSettings(BaseModel):
                 prices={name: Price.parse(price) for name, price in self.prices.items()},
                 seed=self.seed,
             ),
-            budgets=budgets or Budgets(**limits),
+            budgets=budgets,
             approval=approval,
-            **(named | parts),
+            **parts,
         )
 
     def load(self, name: str, connections: Any = None) -> "BaseChatModel":
@@ -235,10 +264,17 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.models.load import load_model
         from langgraph_reflexion.models.slots import PATIENCE
 
-        how: dict[str, Any] = {"base_url": self.base_url, "temperature": self.temperature}
-        # A server of one's own may be at work in silence: `ModelOptions.timeout` decides, and not its client.
-        how["timeout"] = self.timeout * (PATIENCE if self.base_url else 1)
-        return load_model(name, **how, http_async_client=connections)
+        timeout = self.timeout
+        if self.base_url:
+            # A server of one's own may be at work in silence: `ModelOptions.timeout` decides, and not its client.
+            timeout *= PATIENCE
+        return load_model(
+            name,
+            base_url=self.base_url,
+            temperature=self.temperature,
+            timeout=timeout,
+            http_async_client=connections,
+        )
 
 
 class RunSettings(ReflexionSettings):
@@ -294,7 +330,8 @@ class RunSettings(ReflexionSettings):
         """
         from langgraph_reflexion.agents import load_tasks
 
-        return load_tasks(self.environment, **{"seed": self.seed, **self.options})
+        options = {"seed": self.seed} | self.options
+        return load_tasks(self.environment, **options)
 
     def changed(self, given: dict[str, Any]) -> Self:
         """Return the settings with some values replaced: of `budgets` limit by limit, where None lifts one.
@@ -303,8 +340,9 @@ class RunSettings(ReflexionSettings):
             ConfigurationError: a name is unknown or a value is wrong.
         """
         before = self.model_dump()
-        budgets = merge_budgets(before["budgets"], given.get("budgets") or {})
-        return type(self).read({**before, **given, "budgets": budgets})
+        changed = before | given
+        changed["budgets"] = merge_budgets(before["budgets"], given.get("budgets") or {})
+        return type(self).read(changed)
 
     def public(self) -> dict[str, Any]:
         """Return the settings as `run.json` has them: plain JSON without passwords."""
@@ -320,26 +358,33 @@ class RunSettings(ReflexionSettings):
         Raises:
             ConfigurationError: there is no such split, or what is said of lessons does not go together.
         """
-        if self.lessons is None and (self.frozen or not self.recall or self.user is not None):
-            raise ConfigurationError("--no-recall, --frozen and --user need --lessons")
-        if self.frozen and not self.recall:
-            raise ConfigurationError("--frozen lessons with --no-recall change nothing: leave one out")
         from langgraph_reflexion.agents import AgentTasks
 
+        self._expect_lessons_go_together()
         rules = self.rules(environment)
-        named = ("actor", "strategy", "evaluator", "feedback", "max_trials", "until_no_improvement", "memory_size")
-        update: dict[str, Any] = {name: getattr(rules, name) for name in named}
+        update: dict[str, Any] = {name: getattr(rules, name) for name in DECIDED_BY_PROFILE}
         update["split"] = environment.choose_split(self.split)
         if isinstance(environment, AgentTasks):
             update |= environment.settled(rules, vars(self) | update)
-        update["max_actions"], update["max_cycles"] = rules.heuristic.max_actions, rules.heuristic.max_cycles
+        update["max_actions"] = rules.heuristic.max_actions
+        update["max_cycles"] = rules.heuristic.max_cycles
         if self.until_no_improvement is not None:
             del update["until_no_improvement"]
         if self.memory == "full":
             del update["memory_size"]
-        if self.lessons and self.recall and not self.frozen:
-            update["concurrency"] = 1  # the next task sees what one teaches: the record depends on their order
+        teaches = self.lessons and not self.frozen
+        if teaches and self.recall:
+            # The next task sees what one teaches: the record depends on their order.
+            update["concurrency"] = 1
         return self.model_copy(update=update)
+
+    def _expect_lessons_go_together(self) -> None:
+        """Raise ConfigurationError if options of lessons are given without lessons, or contradict each other."""
+        about_lessons = self.frozen or not self.recall or self.user is not None
+        if self.lessons is None and about_lessons:
+            raise ConfigurationError("--no-recall, --frozen and --user need --lessons")
+        if self.frozen and not self.recall:
+            raise ConfigurationError("--frozen lessons with --no-recall change nothing: leave one out")
 
     def lessons_of(self, tasks: Collection[str]) -> "Lessons | None":
         """Return how lessons are used for these tasks, by their ids; None without any."""
@@ -347,10 +392,16 @@ class RunSettings(ReflexionSettings):
             return None
         from langgraph_reflexion.memory.lessons import Lessons
 
-        held_out = frozenset(tasks) if self.frozen else frozenset()
+        held_out = frozenset[str]()
+        if self.frozen:
+            held_out = frozenset(tasks)
         return Lessons(user=self.user, recall=self.recall, learn=not self.frozen, held_out=held_out)
 
 
 def merge_budgets(below: dict[str, Any], above: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return limits by scope in which those of `above` replace the same ones of `below`."""
-    return {scope: {**below.get(scope, {}), **above.get(scope, {})} for scope in {**below, **above}}
+    merged: dict[str, dict[str, Any]] = {}
+    for limits_of in (below, above):
+        for scope, limits in limits_of.items():
+            merged.setdefault(scope, {}).update(limits)
+    return merged

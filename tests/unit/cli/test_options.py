@@ -71,6 +71,7 @@ def test_given_values_become_the_settings(bake):
     ("args", "says"),
     [
         (["--heat", "left"], "--heat must be 'top' or 'bottom', not 'left'"),
+        (["--crust", "--Light"], "unexpected argument '--Light': write an option as --KEY VALUE"),
         (["--degrees", "nan"], "--degrees must be a finite number"),
         (["--spice", "salt"], "--spice 'salt': write it as KEY=VALUE"),
         (["--budget", "year.tokens=1"], "--budget 'year.tokens=1': there is no 'year', but day, week"),

@@ -22,7 +22,6 @@ from langgraph_reflexion.lab.cli.sandbox import sandbox
 # Typer brings its own copy of click in newer versions, and uses the installed one in older ones.
 _UsageError: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
-
 COMPLETION = "_LANGGRAPH_REFLEXION_COMPLETE"
 """The variable by which a shell asks for completions."""
 
@@ -36,13 +35,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        if sys.argv[1:2] == ["sandbox"]:
-            # Agents run a sandbox for every command, and should not wait for the imports of the other commands.
-            status = sandbox(sys.argv[2:], "langgraph-reflexion sandbox", standalone_mode=False)
-        else:
-            from langgraph_reflexion.lab.cli.commands import app
-
-            status = app(prog_name="langgraph-reflexion", standalone_mode=False)
+        status = _command()
     except _UsageError as error:
         status = fail(_usage(error))
     except (typer.Abort, KeyboardInterrupt):
@@ -53,32 +46,61 @@ def main() -> None:
         status = 0
     except (ReflexionError, OSError) as error:
         status = fail(_with_options(str(error)))
-    except SystemExit as error:  # of an agent, an evaluator or a tool
-        if isinstance(error.__context__, BrokenPipeError):
-            sys.exit(0)  # Rich exits when the reader of the output has left
-        if COMPLETION in os.environ:
-            sys.exit(error.code)
-        *_, frame = walk_tb(error.__traceback__)
-        place = f"{frame[0].f_code.co_filename}, line {frame[1]}"
-        status = fail(f"{place}, called sys.exit({error.code!r}), which ends the run; recorded trials are kept", 1)
+    except SystemExit as error:
+        status = _after_exit(error)
     sys.exit(status)
+
+
+def _command() -> Any:
+    """Run the command that the command line names. Returns the exit status."""
+    # Agents run a sandbox for every command. Typer needs the functions of all commands before it reads the first
+    # word, and importing them takes three times as long as importing the sandbox alone: so this word is read here.
+    # Where it is not the first word nothing is lost but that time, as the full command line has `sandbox`, too.
+    if sys.argv[1:2] == ["sandbox"]:
+        return sandbox(sys.argv[2:], "langgraph-reflexion sandbox", standalone_mode=False)
+    from langgraph_reflexion.lab.cli.commands import app
+
+    return app(prog_name="langgraph-reflexion", standalone_mode=False)
+
+
+def _after_exit(error: SystemExit) -> Any:
+    """Return the exit status after somebody called `sys.exit`: Rich, completion, or an agent, evaluator or tool."""
+    if isinstance(error.__context__, BrokenPipeError):
+        return 0  # Rich exits when the reader of the output has left
+    if COMPLETION in os.environ:
+        return error.code
+    *_, (frame, line) = walk_tb(error.__traceback__)
+    place = f"{frame.f_code.co_filename}, line {line}"
+    return fail(f"{place}, called sys.exit({error.code!r}), which ends the run; recorded trials are kept", 1)
 
 
 def _usage(error: Any) -> str:
     """Return a usage error in words, with the help text of an argument that is missing."""
-    if (spelt := getattr(error, "option_name", "")) and getattr(error.ctx, "info_name", "") == "resume":
-        from langgraph_reflexion.lab.cli.run import FIXED
-
-        if similar := difflib.get_close_matches(spelt, FIXED, 1, cutoff=0.75):
-            return f"No such option: {spelt} ({similar[0]} cannot change when a run is resumed)"
-    wrong = re.match(
-        r"Invalid value for '([^']+)': Input should be (.*?)(?:, unable to .*)?$", error.format_message()
-    )
+    message: str = error.format_message()
+    if fixed := _fixed_option(error):
+        return fixed
+    wrong = re.match(r"Invalid value for '([^']+)': Input should be (.*?)(?:, unable to .*)?$", message)
     if wrong:
         return f"{wrong[1]} must be {wrong[2]}"
-    argument = getattr(error, "param", None)
-    missing = type(error).__name__ == "MissingParameter" and getattr(argument, "help", None)
-    return f"{error.format_message()}{f' {missing}' if missing else ''}"
+    if type(error).__name__ != "MissingParameter":
+        return message
+    help = getattr(error.param, "help", None)
+    if not help:
+        return message
+    return f"{message} {help}"
+
+
+def _fixed_option(error: Any) -> str:
+    """Say of an option of `run` that `resume` does not have it; empty for other errors."""
+    spelt = getattr(error, "option_name", "")
+    if not spelt or getattr(error.ctx, "info_name", "") != "resume":
+        return ""
+    from langgraph_reflexion.lab.cli.run import FIXED
+
+    similar = difflib.get_close_matches(spelt, FIXED, 1, cutoff=0.75)
+    if not similar:
+        return ""
+    return f"No such option: {spelt} ({similar[0]} cannot change when a run is resumed)"
 
 
 def _with_options(message: str) -> str:

@@ -34,16 +34,20 @@ def init(
     projects = own_table(__file__, "projects.toml")
     one_of("kind", kind, projects)
     files: dict[str, str] = {name: text.lstrip("\n") for name, text in projects[kind].items()}
-    if there := [name for name in files if (folder / name).exists()]:
-        raise ConfigurationError(f"{folder / there[0]} is already there: nothing was written, choose another folder")
+    for name in files:
+        path = folder / name
+        if path.exists():
+            raise ConfigurationError(f"{path} is already there: nothing was written, choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         with (folder / name).open("x", encoding="utf-8") as file:
             file.write(text)
-    commands = files["README.md"].partition("```bash\n")[2].partition("```")[0]
-    change = [] if folder.resolve() == Path.cwd() else [f"cd {folder}"]
     typer.echo(f"Wrote {', '.join(files)}. Next:\n")
-    for line in [*change, *commands.splitlines()]:
+    if folder.resolve() != Path.cwd():
+        typer.echo(f"    cd {folder}")
+    _, _, after = files["README.md"].partition("```bash\n")
+    commands, _, _ = after.partition("```")
+    for line in commands.splitlines():
         typer.echo(f"    {line}")
 
 
@@ -92,4 +96,7 @@ def apply(
 
     for line in apply_results(folder, task):
         typer.echo(line)
-    suggest("show", folder, *([task] if task else []))
+    if task:
+        suggest("show", folder, task)
+    else:
+        suggest("show", folder)

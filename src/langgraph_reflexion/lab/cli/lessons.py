@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -12,7 +12,8 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 if TYPE_CHECKING:
-    from langgraph_reflexion.memory.snapshot import LessonSnapshot
+    from langgraph_reflexion.memory.records import LessonSource, LessonUse
+    from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot
     from langgraph_reflexion.memory.store import LessonStore
 
 T = TypeVar("T")
@@ -41,39 +42,54 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
     These are the trials that taught a lesson, those that recalled it, and the successes among them.
     """
-    found: list[dict[str, Any]] = [
-        {
-            "id": each.id,
-            "text": each.text,
-            "from": each.outcomes,
-            "retired": each.retired,
-            "archived": each.archived,
-            "sources": each.tally.sources,
-            "recalled": each.recalled,
-            "succeeded": each.succeeded,
-        }
-        for each in _snapshot(where, env, user).lessons.values()
-    ]
     from langgraph_reflexion.support.text import printable
 
+    found = list(_snapshot(where, env, user).lessons.values())
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
         return
     typer.echo("id                sources  recalled  succeeded           text")
     for each in found:
-        mark = "retired" if each["retired"] else ""
-        mark = "archived" if each["archived"] else mark
-        line = " ".join(each["text"].split())
-        counts = f"{each['sources']:>7}  {each['recalled']:>8}  {each['succeeded']:>9}"
-        typer.echo(f"{each['id']}  {counts}  {mark:<8}  {line if len(line) <= 100 else line[:96] + ' ...'}")
-    typer.echo(f"{len(found)} lessons, {sum(each['retired'] for each in found)} of them retired")
-    others = [] if user else _with(where, env, None, lambda store: store.users())
+        line = " ".join(each.text.split())
+        if len(line) > 100:
+            line = f"{line[:96]} ..."
+        counts = f"{each.tally.sources:>7}  {each.recalled:>8}  {each.succeeded:>9}"
+        typer.echo(f"{each.id}  {counts}  {_mark(each):<8}  {line}")
+    retired = [each for each in found if each.retired]
+    typer.echo(f"{len(found)} lessons, {len(retired)} of them retired")
+    others = []
+    if not user:
+        others = _with(where, env, None, lambda store: store.users())
     if others:
         names = ", ".join(map(printable, others[:SHOWN_USERS]))
-        more = f" and {len(others) - SHOWN_USERS} more" if len(others) > SHOWN_USERS else ""
-        typer.echo(f"These are everyone's. Users with lessons of their own (--user NAME): {names}{more}")
+        if len(others) > SHOWN_USERS:
+            names += f" and {len(others) - SHOWN_USERS} more"
+        typer.echo(f"These are everyone's. Users with lessons of their own (--user NAME): {names}")
     if found:
-        _suggest("show", where, found[0]["id"], env, user)
+        _suggest("show", where, found[0].id, env, user)
+
+
+def _as_json(lesson: "Lesson") -> dict[str, Any]:
+    """Return a lesson with its statistics as JSON."""
+    return {
+        "id": lesson.id,
+        "text": lesson.text,
+        "from": lesson.outcomes,
+        "retired": lesson.retired,
+        "archived": lesson.archived,
+        "sources": lesson.tally.sources,
+        "recalled": lesson.recalled,
+        "succeeded": lesson.succeeded,
+    }
+
+
+def _mark(lesson: "Lesson") -> str:
+    """Return why a lesson is not recalled, in a word; empty if it may be."""
+    if lesson.archived:
+        return "archived"
+    if lesson.retired:
+        return "retired"
+    return ""
 
 
 @lessons.command()
@@ -82,33 +98,44 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     from langgraph_reflexion.support.text import count, printable
 
     found = _snapshot(where, env, user).find(lesson)
-    state = "  retired" if found.retired else ""
-    state = "  archived" if found.archived else state
-    typer.echo(f"{found.id}{state}\n")
-    typer.echo("\n".join(f"  {printable(line)}" for line in found.text.split("\n")))
+    typer.echo(f"{found.id}  {_mark(found)}".rstrip() + "\n")
+    for line in found.text.split("\n"):
+        typer.echo(f"  {printable(line)}")
     typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
     if found.expected is not None:
         typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
     for source in found.sources:
-        if source.outcome == "person":
-            typer.echo(printable(f"- Written by a person: {' '.join(source.instruction.split())}"))
-            continue
-        by = f"{source.model}, profile {source.profile}{f', run {source.thread}' if source.thread else ''}"
-        trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
-        typer.echo(printable(f"- From the {source.outcome} of {trial} ({by})"))
+        typer.echo(printable(_source_in_words(source)))
     rest = found.tally.sources - len(found.sources)
     if rest > 0:
         typer.echo(f"- And from {count(rest, 'further source')}")
     for use in found.uses:
-        if use.before is not None:
-            continue
-        run = f", run {use.thread}" if use.thread else ""
-        outcome = "succeeded" if use.success else "failed"
-        typer.echo(printable(f"- Recalled for {use.task}, trial {use.trial}, which {outcome}{run}"))
+        if use.before is None:
+            typer.echo(printable(_use_in_words(use)))
     for edit in found.edits:
         what = ", ".join(name for name in edit.stored() if name not in ("lesson", "date"))
         typer.echo(f"- Edited by a person on {edit.date[:10]}: {what}")
-    _suggest("restore" if found.retired else "retire", where, found.id, env, user)
+    next_command = "restore" if found.retired else "retire"
+    _suggest(next_command, where, found.id, env, user)
+
+
+def _source_in_words(source: "LessonSource") -> str:
+    """Return where a lesson comes from, in a line."""
+    if source.outcome == "person":
+        return f"- Written by a person: {' '.join(source.instruction.split())}"
+    by = f"{source.model}, profile {source.profile}"
+    if source.thread:
+        by += f", run {source.thread}"
+    trial = f"{source.task}, trial {source.trial}, on {source.date[:10]}"
+    return f"- From the {source.outcome} of {trial} ({by})"
+
+
+def _use_in_words(use: "LessonUse") -> str:
+    """Return the trial that recalled a lesson, in a line."""
+    outcome = "succeeded" if use.success else "failed"
+    if use.thread:
+        outcome += f", run {use.thread}"
+    return f"- Recalled for {use.task}, trial {use.trial}, which {outcome}"
 
 
 @lessons.command()
@@ -123,7 +150,8 @@ def edit(
     from langgraph_reflexion.memory.records import plain
     from langgraph_reflexion.support.files import read_text
 
-    text = plain(sys.stdin.read() if str(file) == "-" else read_text(file))
+    written = sys.stdin.read() if str(file) == "-" else read_text(file)
+    text = plain(written)
     if not text:
         raise ConfigurationError("the new text is empty: retire the lesson instead")
     _change(where, env, user, lesson, "is edited", text=text)
@@ -165,28 +193,50 @@ def import_lessons(where: Where, file: File, env: Env = None, user: User = None)
 
 
 def _suggest(command: str, where: str, lesson: str | None, env: str | None, user: str | None) -> None:
-    more = [*(["--env", env] if env else []), *(["--user", user] if user else [])]
-    suggest("lessons", command, where, *([lesson] if lesson else []), *more)
+    """Suggest another command on the same lessons."""
+    words = ["lessons", command, where]
+    if lesson:
+        words.append(lesson)
+    if env:
+        words += ["--env", env]
+    if user:
+        words += ["--user", user]
+    suggest(*words)
 
 
 def _with(
     where: str, env: str | None, user: str | None, work: Callable[["LessonStore"], Awaitable[T]], create: bool = False
 ) -> T:
+    """Return what some work on the lessons of an environment and a user returns; `create` makes a new store.
+
+    Raises:
+        ConfigurationError: there are no such lessons, or the environment has to be named.
+    """
     from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons, open_lessons
 
     async def run() -> T:
         async with open_lessons(where) as store:
             present = await environments(store)
-            if len(present) != 1 if env is None else env not in present and not create:
-                known = f"lessons of {', '.join(present)}" if present else "no lessons yet"
-                raise ConfigurationError(f"name the environment with --env: the store has {known}")
-            return await work(LessonStore(store, env or present[0], user))
+            name = _environment(present, env, create=create)
+            return await work(LessonStore(store, name, user))
 
     if not create or env is None:
         expect_lessons(where)
     import asyncio
 
     return asyncio.run(run())
+
+
+def _environment(present: Sequence[str], named: str | None, *, create: bool) -> str:
+    """Return the environment whose lessons are meant, of those in a store."""
+    if named is not None and (named in present or create):
+        return named
+    if named is None and len(present) == 1:
+        return present[0]
+    known = "no lessons yet"
+    if present:
+        known = f"lessons of {', '.join(present)}"
+    raise ConfigurationError(f"name the environment with --env: the store has {known}")
 
 
 def _snapshot(where: str, env: str | None, user: str | None) -> "LessonSnapshot":

@@ -1,10 +1,9 @@
 """Options of the commands, made from the fields of a settings class."""
 
-import contextlib
 import inspect
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -21,8 +20,15 @@ from langgraph_reflexion.support.choices import ENVIRONMENTS
 GROUPS = {
     "Task": ("split", "limit", "seed", "task"),
     "Model": (
-        *("model", "reflection_model", "base_url", "temperature", "max_tokens"),
-        *("timeout", "retries", "cache", "prices"),
+        "model",
+        "reflection_model",
+        "base_url",
+        "temperature",
+        "max_tokens",
+        "timeout",
+        "retries",
+        "cache",
+        "prices",
     ),
     "Reflexion": ("profile", "actor", "strategy", "evaluator", "feedback"),
     "Memory": ("memory", "memory_size", "memory_map", "lessons", "user", "recall", "frozen"),
@@ -35,61 +41,97 @@ OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The declaration of a command whose other options, `--name value`, are the environment's."""
 
 
+Rows = dict[str, list[tuple[str, str]]]
+"""The rows of a help text by section: an option or argument, and what it does."""
+
+
 class ExampledCommand(typer.core.TyperCommand):
     """A command whose help ends with examples."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        records: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+        rows: Rows = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
-            if record := _help_record(param, ctx):
-                records["Arguments" if param.param_type_name == "argument" else "Options"].append(record)
-        for group, rows in records.items():
-            if rows:
-                with formatter.section(group):
-                    formatter.write_dl(rows)
+            section = "Options"
+            if param.param_type_name == "argument":
+                section = "Arguments"
+            rows[section] += _help_rows(param, ctx)
+        _write_sections(formatter, rows)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         super().format_epilog(ctx, formatter)
-        if examples := EXAMPLES.get(str(self.name)):
-            with formatter.section("Examples"):
-                # Line by line, as a terminal may be narrower and a command has to stay whole.
-                for line in examples:
-                    formatter.write(f"  {line}\n")
+        examples = EXAMPLES.get(str(self.name))
+        if not examples:
+            return
+        with formatter.section("Examples"):
+            # Line by line, as a terminal may be narrower and a command has to stay whole.
+            for line in examples:
+                formatter.write(f"  {line}\n")
 
 
-def _help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
-    """Return the name of a parameter and its help; none if it is hidden."""
+def _write_sections(formatter: Any, rows: Rows) -> None:
+    """Write the sections of a help text that have any rows."""
+    for section, rows_of_section in rows.items():
+        if rows_of_section:
+            with formatter.section(section):
+                formatter.write_dl(rows_of_section)
+
+
+def _help_rows(param: Any, ctx: Any) -> list[tuple[str, str]]:
+    """Return the row of a parameter: its name and its help; none if it is hidden."""
     record: tuple[str, str] | None = param.get_help_record(ctx)
     if record is None:
-        return None
+        return []
+    name, help = record
     # typer adds the Python type of an argument to its name.
-    return re.sub(r" <[^>]*>$", "", record[0]), record[1]
+    return [(re.sub(r" <[^>]*>$", "", name), help)]
 
 
 class GroupedCommand(ExampledCommand):
     """A command whose help shows its options in groups, and after an environment's name also that one's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        first = [each for each in args[:1] if not each.startswith("-")]
-        ctx.meta[ENVIRONMENTS_OPTIONS] = [each for each in args if each in ENVIRONMENTS][:1] or first
+        named = [each for each in args if each in ENVIRONMENTS]
+        if not named:
+            # The first word may be an environment of the user's own.
+            named = [each for each in args[:1] if not each.startswith("-")]
+        ctx.meta[ENVIRONMENTS_OPTIONS] = named[:1]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        records: dict[str, list[Any]] = {"Arguments": [], **{group: [] for group in GROUPS}, "Output": []}
-        order = [name for names in GROUPS.values() for name in names]
-        order += [str(param.name) for param in self.get_params(ctx) if param.name not in order]
-        for param in sorted(self.get_params(ctx), key=lambda param: order.index(str(param.name))):
-            group = next((group for group, names in GROUPS.items() if param.name in names), "Output")
-            if record := _help_record(param, ctx):
-                records["Arguments" if param.param_type_name == "argument" else group].append(record)
+        rows: Rows = {"Arguments": []}
+        rows |= {group: [] for group in GROUPS}
+        rows["Output"] = []
+        for param in _in_order(self.get_params(ctx)):
+            rows[_section(param)] += _help_rows(param, ctx)
         if ctx.command.context_settings.get("ignore_unknown_options"):
-            records["Task"].append(("--KEY VALUE", ENVIRONMENTS_OWN))
+            rows["Task"].append(("--KEY VALUE", ENVIRONMENTS_OWN))
         for name in ctx.meta.get(ENVIRONMENTS_OPTIONS, []):
-            records = {**records, f"Options of {name}": environment_options(name)}
-        for group, rows in records.items():
-            if rows:
-                with formatter.section(group):
-                    formatter.write_dl(rows)
+            rows[f"Options of {name}"] = environment_options(name)
+        _write_sections(formatter, rows)
+
+
+def _in_order(params: Iterable[Any]) -> list[Any]:
+    """Return the parameters of a command in the order of its help: by group, then all others as they are."""
+    order: list[str] = []
+    for names in GROUPS.values():
+        order += names
+
+    def place(param: Any) -> int:
+        if param.name in order:
+            return order.index(param.name)
+        return len(order)
+
+    return sorted(params, key=place)
+
+
+def _section(param: Any) -> str:
+    """Return the section of a parameter in the help of a command with groups."""
+    if param.param_type_name == "argument":
+        return "Arguments"
+    for group, names in GROUPS.items():
+        if param.name in names:
+            return group
+    return "Output"
 
 
 ENVIRONMENTS_OWN = "An option of the environment; its name before --help lists them all."
@@ -106,15 +148,32 @@ def environment_options(name: str) -> list[tuple[str, str]]:
         cls = environment_class(name)
     except ReflexionError:
         return []
-    init = next(base for base in cls.__mro__ if "__init__" in vars(base))
-    said = re.split(r"^Args:$|^\w+:$", inspect.getdoc(init) or "", flags=re.MULTILINE)[1:2]
-    about = {each: " ".join(text.split()) for each, text in _ARGUMENT.findall(f"{said[0]}\n" if said else "")}
+    about = _described_arguments(cls)
     rows = []
-    for each in inspect.signature(cls).parameters.values():
-        if each.name not in ("seed", "options") and each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
-            default = "" if each.default in (None, each.empty) else f"  [default: {each.default}]"
-            rows.append((f"--{each.name.replace('_', '-')} VALUE", f"{about.get(each.name, '')}{default}"))
+    for parameter in inspect.signature(cls).parameters.values():
+        named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if not named or parameter.name in ("seed", "options"):
+            continue
+        help = about.get(parameter.name, "")
+        if parameter.default not in (None, parameter.empty):
+            help += f"  [default: {parameter.default}]"
+        rows.append((f"{_spelt(parameter.name)} VALUE", help))
     return rows
+
+
+def _described_arguments(cls: type) -> dict[str, str]:
+    """Return what the docstring of a class's `__init__` says of each argument, in one line."""
+    init = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    sections = re.split(r"^Args:$|^\w+:$", inspect.getdoc(init) or "", flags=re.MULTILINE)
+    if len(sections) < 2:
+        return {}
+    arguments = _ARGUMENT.findall(f"{sections[1]}\n")
+    return {name: " ".join(text.split()) for name, text in arguments}
+
+
+def _spelt(name: str) -> str:
+    """Return a Python name as an option."""
+    return f"--{name.replace('_', '-')}"
 
 
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.+?)$(?=\n {4}\w|\n*\Z)", re.MULTILINE | re.DOTALL)
@@ -132,71 +191,118 @@ def takes(
 
     def decorate(body: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(body, eval_str=True).parameters
-        named = "settings" if "settings" in own else "given"
-        ours = [_parameter(name, field, defaults=named == "settings") for name, field in fields.items()]
-        rest = [each.replace(kind=each.KEYWORD_ONLY) for name, each in own.items() if name != named]
+        whole = "settings" in own
+        receives = "settings" if whole else "given"
+        parameters = [_parameter(name, field, defaults=whole) for name, field in fields.items()]
+        for name, parameter in own.items():
+            if name != receives:
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        # Arguments come before options.
+        parameters.sort(key=_is_option)
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        parameters = [context, *sorted([*ours, *rest], key=lambda each: not _is_argument(each))]
+        parameters.insert(0, context)
 
         def command(context: typer.Context, **values: Any) -> None:
-            given = {name: values.pop(name) for name in fields}
-            given = {name: value for name, value in given.items() if value not in (None, [])}
-            given = {name: _read(fields[name], flag(name, fields[name]), value) for name, value in given.items()}
+            typed = {name: values.pop(name) for name in fields}
+            given = _read_all(fields, typed)
             if context.args:
                 others = _environment_options(context.args)
-                _expect_no_misspelt(others, given.get("environment", ""), map(flag, fields, fields.values()))
-                given["options"] = {**given.get("options", {}), **others}
-            body(**{named: _settings(settings, given) if named == "settings" else given}, **values)
+                own_options = [flag(name, field) for name, field in fields.items()]
+                _expect_no_misspelt(others, given.get("environment", ""), own_options)
+                given["options"] = given.get("options", {}) | others
+            if whole:
+                values["settings"] = _settings(settings, given)
+            else:
+                values["given"] = given
+            body(**values)
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {each.name: each.annotation for each in parameters}
-        command.__doc__, command.__name__ = body.__doc__, body.__name__
+        command.__doc__ = body.__doc__
+        command.__name__ = body.__name__
         return command
 
     return decorate
 
 
+def _read_all(fields: Mapping[str, FieldInfo], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the options that were typed, by field."""
+    given = {}
+    for name, value in typed.items():
+        if value not in (None, []):
+            field = fields[name]
+            given[name] = _read(field, flag(name, field), value)
+    return given
+
+
 def flag(name: str, field: FieldInfo) -> str:
     """Return the option of a field. A repeatable one is named after one of its values, as `--price` for `prices`."""
-    singular = name.removesuffix("s") if _is_mapping(field) else name
-    return f"--{singular.replace('_', '-')}"
+    if _is_mapping(field):
+        name = name.removesuffix("s")
+    return _spelt(name)
 
 
 def _settings(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
+    """Return the settings with these values; errors name the options."""
+
     def place(path: list[str]) -> str:
-        return f"{flag(path[0], settings.model_fields[path[0]])} {'.'.join(path[1:])}".strip()
+        first, *rest = path
+        option = flag(first, settings.model_fields[first])
+        return f"{option} {'.'.join(rest)}".strip()
 
     return validated(settings, given, "option", place)
 
 
 def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parameter:
     """Return the parameter that makes typer read a field. Its default is None: the settings have their own."""
-    kind, spelt = _kind(field), flag(name, field)
+    kind = _kind(field)
+    spelt = flag(name, field)
     if field.is_required():
         argument = typer.Argument(metavar="ENV", help=field.description, autocompletion=lambda: list(ENVIRONMENTS))
         return _keyword(name, inspect.Parameter.empty, kind, argument)
-    help, bracket, default = (field.description or "").partition("  [")
-    if defaults and bracket:
-        help = f"{help}  [{default}"
-    elif defaults and field.default is not False and field.default not in (None, "", {}):
-        help = f"{help}  [default: {str(field.default).lower() if field.default is True else field.default}]"
-    elif not defaults and extra(field, "resume") == "raise":
-        help = f"{help}  Can only be raised{'; none lifts a limit' * (name == 'budgets')}."
+    help = _help_with_default(field) if defaults else _help_without_default(name, field)
     if _is_mapping(field):
         # Options of an environment are written as `--KEY VALUE`; `--option` is the older form.
-        option = typer.Option(spelt, metavar=_metavar(field), help=f"{help} Repeatable.", hidden=spelt == "--option")
+        older = spelt == "--option"
+        option = typer.Option(spelt, metavar=_metavar(field), help=f"{help} Repeatable.", hidden=older)
         return _keyword(name, [], list[str], option)
     if kind is bool:
-        # A switch that is off unless given needs no second name.
-        both = spelt if field.default is False else f"{spelt}/--no-{spelt[2:]}"
+        both = f"{spelt}/--no-{spelt[2:]}"
+        if field.default is False:
+            # A switch that is off unless given needs no second name.
+            both = spelt
         return _keyword(name, None, bool | None, typer.Option(both, help=help))
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         option = typer.Option(spelt, metavar="|".join(choices), help=help, autocompletion=lambda: list(choices))
         return _keyword(name, None, str | None, option)
-    least = next((each.ge for each in field.metadata if hasattr(each, "ge")), None)
-    metavar = extra(field, "metavar") or ("N" if kind in (int, float) else "TEXT")
+    limits = [each.ge for each in field.metadata if hasattr(each, "ge")]
+    least = next(iter(limits), None)
+    usual = "N" if kind in (int, float) else "TEXT"
+    metavar = extra(field, "metavar") or usual
     return _keyword(name, None, kind | None, typer.Option(spelt, min=least, metavar=metavar, help=help))
+
+
+def _help_with_default(field: FieldInfo) -> str:
+    """Return the help of an option with its default, unless that goes without saying."""
+    help = field.description or ""
+    if "  [" in help or field.default is False or field.default in (None, "", {}):
+        return help
+    default = str(field.default)
+    if field.default is True:
+        default = "true"
+    return f"{help}  [default: {default}]"
+
+
+def _help_without_default(name: str, field: FieldInfo) -> str:
+    """Return the help of an option of a command that keeps the recorded value unless another one is given."""
+    help, _, _ = (field.description or "").partition("  [")
+    if extra(field, "resume") != "raise":
+        return help
+    help += "  Can only be raised"
+    if name == "budgets":
+        help += "; none lifts a limit"
+    return f"{help}."
 
 
 def _keyword(name: str, default: Any, kind: Any, option: Any) -> inspect.Parameter:
@@ -205,8 +311,10 @@ def _keyword(name: str, default: Any, kind: Any, option: Any) -> inspect.Paramet
     )
 
 
-def _is_argument(parameter: inspect.Parameter) -> bool:
-    return any(type(each).__name__ == "ArgumentInfo" for each in getattr(parameter.annotation, "__metadata__", ()))
+def _is_option(parameter: inspect.Parameter) -> bool:
+    """Return whether typer reads a parameter as an option, and not as an argument."""
+    metadata = getattr(parameter.annotation, "__metadata__", ())
+    return all(type(each).__name__ != "ArgumentInfo" for each in metadata)
 
 
 def _kind(field: FieldInfo) -> Any:
@@ -229,42 +337,65 @@ def _read(field: FieldInfo, option: str, given: Any) -> Any:
     """Parse the value of an option; that of a repeatable one is a mapping."""
     if not isinstance(given, list):
         return given
-    values: dict[str, Any] = {}
     _, of = get_args(_kind(field))
+    if _has_parts(field):
+        return _read_nested(field, option, given)
+    values: dict[str, Any] = {}
     for text in given:
-        # A model's name may hold an equals sign, and its price holds none.
-        key, equals, value = text.rpartition("=") if of is str else text.partition("=")
-        scope, _, what = key.partition(".")
-        nested = isinstance(of, type) and issubclass(of, BaseModel)
-        if not key or not equals or (nested and not what):
-            raise ConfigurationError(f"{option} {text!r}: write it as {_metavar(field)}{_parts(field)}")
-        if nested:
-            _expect_part(field, f"{option} {text!r}", scope, what)
-        if nested:
-            values.setdefault(scope, {})[what] = None if value.lower() == "none" else _json(value)
+        if of is str:
+            # A model's name may hold an equals sign, and its price holds none.
+            key, equals, value = text.rpartition("=")
         else:
-            values[key] = value if of is str else _json(value)
+            key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise ConfigurationError(f"{option} {text!r}: write it as {_metavar(field)}")
+        values[key] = value
+        if of is not str:
+            values[key] = _json(value)
     return values
 
 
-def _parts(field: FieldInfo) -> str:
-    """Say which names the key of a nested option is made of; empty for other options."""
+def _read_nested(field: FieldInfo, option: str, given: list[str]) -> dict[str, dict[str, Any]]:
+    """Parse the values of a nested option, `SCOPE.WHAT=VALUE`, by scope; the value `none` lifts a limit."""
     scopes, limits = get_args(_kind(field))
-    if not (isinstance(limits, type) and issubclass(limits, BaseModel)):
-        return ""
-    return f", where SCOPE is {_either(get_args(scopes))}, and WHAT is {_either(limits.model_fields)}"
+    values: dict[str, dict[str, Any]] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        scope, _, what = key.partition(".")
+        if not equals or not what:
+            parts = f"SCOPE is {_either(get_args(scopes))}, and WHAT is {_either(limits.model_fields)}"
+            raise ConfigurationError(f"{option} {text!r}: write it as {_metavar(field)}, where {parts}")
+        _expect_part(field, f"{option} {text!r}", scope, what)
+        limit = None
+        if value.lower() != "none":
+            limit = _json(value)
+        values.setdefault(scope, {})[what] = limit
+    return values
+
+
+def _has_parts(field: FieldInfo) -> bool:
+    """Return whether the key of a repeatable option is made of two names, as `trial.actions`."""
+    _, of = get_args(_kind(field))
+    return isinstance(of, type) and issubclass(of, BaseModel)
 
 
 def _expect_part(field: FieldInfo, given: str, scope: str, what: str) -> None:
     """Raise ConfigurationError if the key of a nested option, `SCOPE.WHAT`, has an unknown part."""
     scopes, limits = get_args(_kind(field))
-    for name, known in ((scope, list(get_args(scopes))), (what, list(limits.model_fields))):
-        if name in known:
-            continue
-        # Somebody who writes `call` means `llm_calls`.
-        longer = [each for each in known if name and name in each]
-        hint = f" (did you mean {longer[0]}?)" if len(longer) == 1 else did_you_mean(name, known)
-        raise ConfigurationError(f"{given}: there is no {name!r}, but {', '.join(known)}{hint}")
+    _expect_known(given, scope, list(get_args(scopes)))
+    _expect_known(given, what, list(limits.model_fields))
+
+
+def _expect_known(given: str, name: str, known: Sequence[str]) -> None:
+    """Raise ConfigurationError, with the name that may be meant, if a name is unknown."""
+    if name in known:
+        return
+    # Somebody who writes `call` means `llm_calls`.
+    longer = [each for each in known if name and name in each]
+    hint = did_you_mean(name, known)
+    if len(longer) == 1:
+        hint = f" (did you mean {longer[0]}?)"
+    raise ConfigurationError(f"{given}: there is no {name!r}, but {', '.join(known)}{hint}")
 
 
 def _either(names: Iterable[str]) -> str:
@@ -275,36 +406,66 @@ def _either(names: Iterable[str]) -> str:
 def _environment_options(words: list[str]) -> dict[str, Any]:
     """Parse the rest of a command line as the environment's options: `--key value`, `--key=value`, or a switch."""
     options: dict[str, Any] = {}
-    for number, word in enumerate(words):
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
         name, equals, value = word.partition("=")
-        if re.fullmatch(r"--[a-z][a-z0-9_-]*", name):
-            following = words[number + 1 : number + 2]
-            if not equals:
-                value = "true" if not following or following[0].startswith("--") else following[0]
-            options[name[2:].replace("-", "_")] = _json(value)
-        elif number == 0 or not re.fullmatch(r"--[a-z][a-z0-9_-]*", words[number - 1]):
+        if not _OPTION.fullmatch(name):
             raise ConfigurationError(f"unexpected argument {word!r}: write an option as --KEY VALUE")
+        if not equals:
+            value = _value_before_next_option(rest)
+        options[name[2:].replace("-", "_")] = _json(value)
     return options
+
+
+_OPTION = re.compile(r"--[a-z][a-z0-9_-]*")
+
+
+def _value_before_next_option(rest: list[str]) -> str:
+    """Take the value of an option off the words that follow it; a switch has none, and is on."""
+    if not rest or rest[0].startswith("--"):
+        return "true"
+    return rest.pop(0)
 
 
 def _expect_no_misspelt(options: Mapping[str, Any], environment: str, own: Iterable[str]) -> None:
     """Raise ConfigurationError for an option that environment or agent lacks and that resembles a command's."""
-    from langgraph_reflexion.agents.own import options_of_agent
-    from langgraph_reflexion.envs import environment_class
-
-    with contextlib.suppress(ReflexionError):
-        taken = inspect.signature(environment_class(environment)).parameters.values()
-        if any(each.kind is each.VAR_KEYWORD for each in taken):
-            return
-    theirs = [row[0].split()[0] for row in environment_options(environment)]
-    theirs = theirs or [f"--{name.replace('_', '-')}" for name in options_of_agent(environment, options)]
+    if _takes_any_option(environment):
+        return
+    theirs = _options_of(environment, options)
+    if not theirs:
+        return
     ours = [each[2:] for each in own]
-    for name in options if theirs else ():
+    for name in options:
         spelt = name.replace("_", "-")
-        if f"--{spelt}" not in theirs and (hint := did_you_mean(spelt, ours)):
+        if f"--{spelt}" in theirs:
+            continue
+        hint = did_you_mean(spelt, ours)
+        if hint:
             written = f"--{name if spelt in ours else spelt}"
             hint = hint.replace("mean ", "mean --")
             raise ConfigurationError(f"neither the command nor {environment} has an option {written}{hint}")
+
+
+def _takes_any_option(environment: str) -> bool:
+    """Return whether an environment takes options by any name."""
+    from langgraph_reflexion.envs import environment_class
+
+    try:
+        taken = inspect.signature(environment_class(environment)).parameters.values()
+    except ReflexionError:
+        return False
+    return any(each.kind is each.VAR_KEYWORD for each in taken)
+
+
+def _options_of(environment: str, given: Mapping[str, Any]) -> list[str]:
+    """Return the options of an environment; of an agent, those that it takes with the given ones."""
+    from langgraph_reflexion.agents.own import options_of_agent
+
+    rows = environment_options(environment)
+    if rows:
+        return [option.split()[0] for option, _ in rows]
+    return [_spelt(name) for name in options_of_agent(environment, given)]
 
 
 def _json(text: str) -> Any:

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.settings import RunSettings
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 
 HELP = "Type an action, `help` for the actions, `quit` to leave."
 LAST_LINE = "."
@@ -24,81 +28,179 @@ def play(
     ] = "1",
 ) -> None:
     """Play an environment yourself."""
-    from langgraph_reflexion.envs.base import Action, FinishedTrial, Task
-    from langgraph_reflexion.envs.load import tasks_of
     from langgraph_reflexion.envs.pool import call_blocking
-    from langgraph_reflexion.prompts import load_prompts
-    from langgraph_reflexion.support.text import count
 
     environment = settings.make_environment()
     try:
-        tasks = tasks_of(environment, settings.split)
-        by_number = {str(number): each for number, each in enumerate(tasks, 1)}
-        chosen = (by_number | {each["id"]: each for each in tasks}).get(task)
-        if chosen is None:
-            known = f"give an id, or a number from 1 to {len(tasks)}"
-            raise ConfigurationError(f"{environment.name} has no task {task!r} here: {known}")
-        environment.expect_programs([chosen])
-        prepared = Task(**{**chosen, "prepared": call_blocking(environment, environment.prepare, chosen)})
-        played = environment.for_task(prepared)
-        if not played.actions():
-            raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
-        episode = call_blocking(environment, environment.start, prepared)
-        forms = played.action_forms(chosen)
-        long = [form for form in forms if "\n" in form]
-        help = f"Actions: {'; '.join(forms)}.\n{HELP}"
-        if long:
-            help = "\n\n".join(["Actions:", *forms, f"{HELP} {SEVERAL_LINES}"])
-        opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
-        _say(f"{opening}\n\n{help}")
-        actions: list[Action] = []
-        while (text := _typed()) != "quit":
-            if text in ("help", "?"):
-                _say(help)
-            elif text:
-                if played.parse(text) is None and (begun := _beginning(text, long)):
-                    text = "\n".join([begun, *iter(lambda: _typed(". "), LAST_LINE)])
-                actions.append(played.parse(text) or Action(name="", args={}, text=text))
-                result = call_blocking(environment, episode.step, actions[-1])
-                _say(result.observation)
-                if result.terminated or result.truncated:
-                    won = result.reward is not None and result.reward >= 1.0
-                    if result.reward is None:
-                        trial = FinishedTrial(
-                            number=1,
-                            actions=actions,
-                            snapshot=call_blocking(environment, episode.snapshot),
-                            verdict=None,
-                            stop_reason="terminated",
-                            feedback="",
-                            observation=result.observation,
-                            reflection=None,
-                        )
-                        won = bool(call_blocking(environment, environment.review, prepared, trial).success)
-                    how = "won" if won else "lost" if result.terminated else "reached the environment's limit"
-                    _say(f"You {how} after {count(len(actions), 'action')}.")
-                    if not won and (answer := environment.answer(chosen)):
-                        _say(f"The answer:\n{answer}" if "\n" in answer else f"The answer: {answer}")
-                    suggest("run", settings.environment, "--limit", 3, "--max-trials", 4)
-                    break
-        else:
-            _say(f"You left after {count(len(actions), 'action')}.")
-            suggest("play", settings.environment)
-        call_blocking(environment, episode.close)
+        _play(environment, settings, task)
     finally:
         call_blocking(environment, environment.close)
 
 
-def _typed(prompt: str = "> ") -> str:
-    """Return the next line; the end of the input ends the game, or the action."""
+def _play(environment: "Environment", settings: RunSettings, name: str) -> None:
+    """Play a task of an environment, from its opening to its end."""
+    from langgraph_reflexion.envs.base import Task
+    from langgraph_reflexion.envs.pool import call_blocking
+    from langgraph_reflexion.prompts import load_prompts
+    from langgraph_reflexion.support.text import count
+
+    chosen = _chosen(environment, settings.split, name)
+    environment.expect_programs([chosen])
+    prepared = Task(**{**chosen, "prepared": call_blocking(environment, environment.prepare, chosen)})
+    played = environment.for_task(prepared)
+    if not played.actions():
+        raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
+    episode = call_blocking(environment, environment.start, prepared)
+    forms = played.action_forms(chosen)
+    help = _help(forms)
+    opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
+    _say(f"{opening}\n\n{help}")
+
+    actions: list[Action] = []
+    result = None
+    while action := _next_action(played, forms, help):
+        actions.append(action)
+        result = call_blocking(environment, episode.step, action)
+        _say(result.observation)
+        if result.terminated or result.truncated:
+            break
+    taken = count(len(actions), "action")
+    if action is None or result is None:
+        _say(f"You left after {taken}.")
+        suggest("play", settings.environment)
+    else:
+        won = _won(environment, episode, prepared, actions, result)
+        _say(f"You {_ended(result, won=won)} after {taken}.")
+        answer = environment.answer(chosen)
+        if answer and not won:
+            _say_answer(answer)
+        suggest("run", settings.environment, "--limit", 3, "--max-trials", 4)
+    call_blocking(environment, episode.close)
+
+
+def _chosen(environment: "Environment", split: str | None, name: str) -> "Task":
+    """Return the task that is named by its id, or else by its number from 1.
+
+    Raises:
+        ConfigurationError: there is no such task.
+    """
+    from langgraph_reflexion.envs.load import tasks_of
+
+    tasks = tasks_of(environment, split)
+    named = {str(number): task for number, task in enumerate(tasks, 1)}
+    # An id counts more than the same number.
+    named.update({task["id"]: task for task in tasks})
+    if name not in named:
+        known = f"give an id, or a number from 1 to {len(tasks)}"
+        raise ConfigurationError(f"{environment.name} has no task {name!r} here: {known}")
+    return named[name]
+
+
+def _help(forms: Sequence[str]) -> str:
+    """Return the help on the actions, of which some take several lines."""
+    if not _long(forms):
+        return f"Actions: {'; '.join(forms)}.\n{HELP}"
+    return "\n\n".join(["Actions:", *forms, f"{HELP} {SEVERAL_LINES}"])
+
+
+def _long(forms: Sequence[str]) -> list[str]:
+    """Return the forms of actions of several lines."""
+    return [form for form in forms if "\n" in form]
+
+
+def _next_action(played: "Environment", forms: Sequence[str], help: str) -> "Action | None":
+    """Return the next action that is typed, after any help that is asked for; None to leave."""
+    from langgraph_reflexion.envs.base import Action
+
+    while (text := _typed()) != "quit":
+        if text in ("help", "?"):
+            _say(help)
+            continue
+        if not text:
+            continue
+        action = played.parse(text)
+        if action is None:
+            begun = _beginning(text, _long(forms))
+            if begun:
+                text = "\n".join([begun, *_further_lines()])
+                action = played.parse(text)
+        # A world answers what it does not understand.
+        return action or Action(name="", args={}, text=text)
+    return None
+
+
+def _won(
+    environment: "Environment",
+    episode: "Episode",
+    task: "Task",
+    actions: "list[Action]",
+    result: "StepResult",
+) -> bool:
+    """Return whether a game that has ended is won: by its reward, or by the environment's review if it has none."""
+    from langgraph_reflexion.envs.base import FinishedTrial
+    from langgraph_reflexion.envs.pool import call_blocking
+
+    if result.reward is not None:
+        return result.reward >= 1.0
+    trial = FinishedTrial(
+        number=1,
+        actions=actions,
+        snapshot=call_blocking(environment, episode.snapshot),
+        verdict=None,
+        stop_reason="terminated",
+        feedback="",
+        observation=result.observation,
+        reflection=None,
+    )
+    review = call_blocking(environment, environment.review, task, trial)
+    return bool(review.success)
+
+
+def _ended(result: "StepResult", *, won: bool) -> str:
+    """Return how the game has ended, in words."""
+    if won:
+        return "won"
+    if result.terminated:
+        return "lost"
+    return "reached the environment's limit"
+
+
+def _say_answer(answer: str) -> None:
+    """Print the answer of a task that was not solved."""
+    if "\n" in answer:
+        _say(f"The answer:\n{answer}")
+    else:
+        _say(f"The answer: {answer}")
+
+
+def _typed() -> str:
+    """Return the next line without spaces around it; the end of the input ends the game."""
+    line = _line("> ")
+    if line is None:
+        return "quit"
+    return line.strip()
+
+
+def _further_lines() -> Iterator[str]:
+    """Return the further lines of an action; its last line, or the end of the input, ends it."""
+    while True:
+        line = _line(". ")
+        if line is None or line == LAST_LINE:
+            return
+        yield line
+
+
+def _line(prompt: str) -> str | None:
+    """Return the next line of the input, with a prompt in a terminal; None at the end of the input."""
+    if not sys.stdin.isatty():
+        prompt = ""
     try:
-        line = input(prompt if sys.stdin.isatty() else "")
+        return input(prompt)
     except EOFError:
-        return "quit" if prompt == "> " else LAST_LINE
-    return line.strip() if prompt == "> " else line
+        return None
 
 
-def _beginning(line: str, forms: list[str]) -> str:
+def _beginning(line: str, forms: Sequence[str]) -> str:
     """Return the beginning of an action of several lines that a line is, if it is one.
 
     If only a name precedes the argument, the argument may begin in the same line.

@@ -29,7 +29,8 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
     from langgraph_reflexion.envs.sandbox.backends import BACKENDS, probe
 
     tried = {name: probe(name) for name in BACKENDS}
-    default = next((name for name, backend in BACKENDS.items() if backend.automatic and tried[name].works), None)
+    usable = [name for name, backend in BACKENDS.items() if backend.automatic and tried[name].works]
+    default = next(iter(usable), None)
     if as_json:
         rows = {
             name: {
@@ -45,8 +46,12 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(rows, indent=2))
         return
     for name, backend in BACKENDS.items():
-        works = "works" if tried[name].works else "does not work"
-        typer.echo(f"{name}: {works}{', the default' if name == default else ''}")
+        works = "works"
+        if not tried[name].works:
+            works = "does not work"
+        if name == default:
+            works += ", the default"
+        typer.echo(f"{name}: {works}")
         typer.echo(f"  probe: {tried[name].words}")
         typer.echo(f"  contains: {backend.contains}")
         typer.echo(f"  lets through: {backend.lets_through}")
@@ -80,20 +85,27 @@ def execute(
 
     if workspace == "":
         raise ConfigurationError("--workspace '': give a folder, such as .")
-    try:
-        folder = None if workspace is None else Path(workspace).absolute()
-    except OSError as error:  # the current folder has been removed
-        raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
+    folder = None
+    binds: tuple[Bind, ...] = ()
+    if workspace is not None:
+        folder = _absolute(workspace)
+        binds = (Bind(folder, writable=True, own=own),)
     limits = Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30)
-    binds = () if folder is None else (Bind(folder, writable=True, own=own),)
+    policy = Policy(network=network, binds=binds)
     sandbox = Sandbox(backend, allow_degraded=allow_degraded)
     with _terminal_as_before():
-        done = sandbox.run(
-            command, cwd=folder, limits=limits, policy=Policy(network=network, binds=binds), inherit=True
-        )
+        done = sandbox.run(command, cwd=folder, limits=limits, policy=policy, inherit=True)
     if done.status not in ("ok", "failed"):
         raise typer.Exit(fail(f"ended by the sandbox: {done.status}", 124))
     raise typer.Exit(done.exit_code)
+
+
+def _absolute(workspace: str) -> Path:
+    """Return the path of a workspace from the root."""
+    try:
+        return Path(workspace).absolute()
+    except OSError as error:  # the current folder has been removed
+        raise ConfigurationError(f"--workspace {workspace}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager

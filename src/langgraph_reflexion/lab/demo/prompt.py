@@ -22,18 +22,25 @@ class Advice:
 
     @classmethod
     def of(cls, notes: Sequence[str]) -> "Advice":
-        return cls(tuple(sentence for text in notes for sentence in sentences_of(text)))
+        sentences: list[str] = []
+        for note in notes:
+            sentences += sentences_of(note)
+        return cls(tuple(sentences))
 
     def on(self, name: str) -> "Advice":
         """Return the sentences that mention a name."""
-        return Advice(tuple(s for s in self.sentences if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", s)))
+        whole_name = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        return Advice(tuple(sentence for sentence in self.sentences if whole_name.search(sentence)))
 
     def says(self, what: str) -> bool:
         return any(what in sentence for sentence in self.sentences)
 
     def quoted(self, form: str) -> list[str]:
         """Return what the group of a pattern matches."""
-        return [found for sentence in self.sentences for found in re.findall(form, sentence)]
+        found: list[str] = []
+        for sentence in self.sentences:
+            found += re.findall(form, sentence)
+        return found
 
 
 Role = Literal["act", "reflect", "judge", "learn", "condense"]
@@ -88,9 +95,14 @@ class Prompt:
 
 def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tuple[str, ...]]:
     """Return the messages without lessons from other tasks, and the lessons."""
-    read, notes = [], list[str]()
+    read = []
+    notes: list[str] = []
     for message in messages:
-        if not isinstance(message, SystemMessage | AIMessage) and (block := _NOTES.match(message.text)):
+        block = None
+        # Neither the instruction nor the model's own words can contain notes.
+        if not isinstance(message, SystemMessage | AIMessage):
+            block = _NOTES.match(message.text)
+        if block:
             notes += [str(json.loads(note["quoted"])) for note in _NOTE.finditer(block[0])]
             message = message.model_copy(update={"content": message.text[block.end() :]})
         read.append(message)
@@ -99,64 +111,95 @@ def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tup
 
 def without_examples(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages without the few-shot examples between the instruction and the task."""
-    system = [message for message in messages if isinstance(message, SystemMessage)]
-    said = [message for message in messages if not isinstance(message, SystemMessage)]
+    system, said = _apart(messages)
     if said and said[-1].text.rstrip().endswith("Reflection:"):
         return [*system, said[-1]]
-    for index in range(len(said) - 1, -1, -1):
-        _, marker, task = said[index].text.rpartition(_NEXT_TASK)
-        if marker and isinstance(said[index], HumanMessage):
+    # The last marker counts: each example ends with one.
+    for index, message in reversed(list(enumerate(said))):
+        _, marker, task = message.text.rpartition(_NEXT_TASK)
+        if marker and isinstance(message, HumanMessage):
             return [*system, HumanMessage(task), *said[index + 1 :]]
     return [*system, *said]
 
 
+def _apart(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    """Return the instruction's messages, and all others."""
+    system: list[BaseMessage] = []
+    said: list[BaseMessage] = []
+    for message in messages:
+        if isinstance(message, SystemMessage):
+            system.append(message)
+        else:
+            said.append(message)
+    return system, said
+
+
 def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
     """Read a prompt without lessons from other tasks; `tools` are the names of the bound tools."""
-    system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
-    said = [message for message in messages if not isinstance(message, SystemMessage)]
-    first = said[0].text if said else ""
+    instruction, said = _apart(messages)
+    system = "\n".join(message.text for message in instruction)
+    first = ""
+    if said:
+        first = said[0].text
     reflections = tuple(match["text"].strip() for match in REFLECTION.finditer(first))
-    if first.rstrip().endswith("Reflection:"):
+    asked_for = first.rstrip()
+    if asked_for.endswith("Reflection:"):
         return _whole_trial("reflect", system, first, reflections)
-    if first.rstrip().endswith("Lesson:"):
+    if asked_for.endswith("Lesson:"):
         return _whole_trial("learn", system, first, reflections)
-    if first.rstrip().endswith("One note in place of these:"):
+    if asked_for.endswith("One note in place of these:"):
         return Prompt("condense", system, "", reflections)
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, reflections)
     opening = first.rpartition("Here is the task again:")[2].strip()
     allowed = frozenset([*tools, *re.findall(r"^- (\w+)", system, re.MULTILINE)])
-    if cue := _CUE.search(opening):
-        steps, opening = _steps(_without_map(opening[: cue.start()]))
-        return Prompt("act", system, opening, reflections, steps, allowed, cue["cue"])
-    return Prompt("act", system, _without_map(opening), reflections, tuple(_turns(said[1:])), allowed)
+    cue = _CUE.search(opening)
+    if not cue:
+        turns = tuple(_turns(said[1:]))
+        return Prompt("act", system, _without_map(opening), reflections, turns, allowed)
+    # Thought and action are asked for one after the other, in one text with the steps.
+    turns, opening = _steps(_without_map(opening[: cue.start()]))
+    return Prompt("act", system, opening, reflections, turns, allowed, cue["cue"])
 
 
 def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> Prompt:
-    trial = re.split(r"^The trial that has just (?:ended|failed|succeeded):", text, flags=re.MULTILINE)[-1].strip()
-    quoted_turns, quoted_opening = _steps(_without_map(trial))
+    """Return a prompt about a whole trial, whose texts are quoted line by line."""
+    *_, trial = re.split(r"^The trial that has just (?:ended|failed|succeeded):", text, flags=re.MULTILINE)
+    quoted_turns, quoted_opening = _steps(_without_map(trial.strip()))
     opening = _QUOTED.sub("", quoted_opening)
     turns = tuple(_without_quotes(turn) for turn in quoted_turns)
     return Prompt(role, system, opening, reflections, turns)
 
 
 def _without_quotes(turn: Turn) -> Turn:
+    """Return a step without the marks of quoted lines."""
     # Each text goes on after its label, so that its first line is not quoted.
-    return Turn(*(_CONTINUED.sub("\n", text) for text in (turn.thought, turn.action, turn.observation)))
+    thought = _CONTINUED.sub("\n", turn.thought)
+    action = _CONTINUED.sub("\n", turn.action)
+    observation = _CONTINUED.sub("\n", turn.observation)
+    return Turn(thought, action, observation)
 
 
 def _steps(text: str) -> tuple[tuple[Turn, ...], str]:
     """Return the steps of a transcript, and the text before them."""
-    turns = [Turn(m["thought"] or "", m["action"] or "", m["observation"].strip()) for m in _STEP.finditer(text)]
-    begin = _STEP.search(text)
-    return tuple(turns), text[: begin.start()].strip() if begin else text
+    steps = list(_STEP.finditer(text))
+    if not steps:
+        return (), text
+    opening = text[: steps[0].start()].strip()
+    turns = []
+    for step in steps:
+        turn = Turn(step["thought"] or "", step["action"] or "", step["observation"].strip())
+        turns.append(turn)
+    return tuple(turns), opening
 
 
 def _turns(messages: Sequence[BaseMessage]) -> list[Turn]:
+    """Return the steps of a chat: what the model said, and what the world answered, by turns."""
     turns = []
     for said, answer in zip(messages[::2], messages[1::2], strict=False):
         thought, action = _said(said)
-        turns.append(Turn(thought, action, _without_map(answer.text).removeprefix("Observation: ").strip()))
+        observation = _without_map(answer.text).removeprefix("Observation: ").strip()
+        turns.append(Turn(thought, action, observation))
     return turns
 
 
@@ -166,8 +209,10 @@ def _without_map(text: str) -> str:
 
 
 def _said(message: BaseMessage) -> tuple[str, str]:
+    """Return the thought and the action in a message, of which an action may be a tool call."""
     if isinstance(message, AIMessage) and message.tool_calls:
         call = message.tool_calls[0]
-        return message.text, " ".join([call["name"], *(str(value) for value in call["args"].values())])
+        arguments = map(str, call["args"].values())
+        return message.text, " ".join([call["name"], *arguments])
     thought, _, action = message.text.partition("Action: ")
     return thought.removeprefix("Thought: ").strip(), action.strip()

@@ -19,66 +19,71 @@ from langgraph_reflexion.lab.experiments.pairing import Match, Pair, pair
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_runs
 from langgraph_reflexion.lab.experiments.report import COSTS, RunReport, report_run
-from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import format_p
 from langgraph_reflexion.lab.experiments.tables import Cell, PercentCell, Table
 from langgraph_reflexion.support.text import count, printable
 
 Rows = list[list[Cell]]
 
+VERDICTS = ("true_positive", "false_positive", "true_negative", "false_negative")
+"""The kinds of verdicts, compared with the truth, by their names in a report."""
+
 
 def task_lines(run: Run, width: int) -> list[Text]:
     """Return a line for each task of a run, cut to a width: its number, outcome and instruction."""
-    limit = run.settings["max_trials"]
-    rule = run.stopped_after is not None
-    outcomes = [_outcome(rows, limit, run.errors.get(task), rule) for task, rows in run.tasks.items()]
-    digits, longest = len(str(len(outcomes))), max((len(words) for words, _ in outcomes), default=0)
+    outcomes = [_outcome(run, task) for task in run.tasks]
+    digits = len(str(len(outcomes)))
+    longest = max((len(words) for words, _ in outcomes), default=0)
+    room = max(width - digits - longest - 4, 20)
     lines = []
     for number, (task, (words, style)) in enumerate(zip(run.tasks, outcomes, strict=True), 1):
-        goal = printable(" ".join((run.goals.get(task) or task).split()))
-        room = max(width - digits - longest - 4, 20)
-        goal = goal if len(goal) <= room else f"{goal[: room - 1]}…"
-        lines.append(
-            Text(f"{number:>{digits}}  ", "dim").append(words.ljust(longest + 2), style).append(goal, "default")
-        )
+        goal = run.goals.get(task) or task
+        goal = printable(" ".join(goal.split()))
+        if len(goal) > room:
+            goal = f"{goal[: room - 1]}…"
+        line = Text(f"{number:>{digits}}  ", "dim")
+        line.append(words.ljust(longest + 2), style)
+        line.append(goal, "default")
+        lines.append(line)
     return lines
 
 
-def _outcome(rows: Sequence[TrialRow], limit: int, error: str | None, rule: bool) -> tuple[str, str]:
-    """Return a task's outcome in words, and the color of it; `rule` if the run ended by `until_no_improvement`."""
-    if error:
+def _outcome(run: Run, task: str) -> tuple[str, str]:
+    """Return a task's outcome in words, and the color of it."""
+    rows = run.tasks[task]
+    if run.errors.get(task):
         return "error", "red"
     if not rows:
         return "not begun", "yellow"
-    last, answer = rows[-1], final_answer(rows)
+    last = rows[-1]
+    limit = run.settings["max_trials"]
     if last["fault"]:
         return f"fault in trial {last['trial']}", "yellow"
     if last["verdict"]:
-        wrong = answer["success"] is False
-        return f"accepted in trial {last['trial']}, but wrong" if wrong else f"solved in trial {last['trial']}", (
-            "red" if wrong else "green"
-        )
+        if final_answer(rows)["success"] is False:
+            return f"accepted in trial {last['trial']}, but wrong", "red"
+        return f"solved in trial {last['trial']}", "green"
     if last["trial"] >= limit:
-        return f"not solved in {limit} trial{'s' * (limit > 1)}", "red"
-    if rule:
+        return f"not solved in {count(limit, 'trial')}", "red"
+    if run.stopped_after is not None:
         return f"not solved by trial {last['trial']}, after which none was tried again", "red"
     return f"unfinished after trial {last['trial']}", "yellow"
 
 
 def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
     """Return the tables of one group or several, without empty ones."""
-    judged = [each for each in groups if each.report.verdicts]
     tables = [
         _table("Tasks solved by trial, with 95% intervals", groups, _curves(groups), "trial"),
         _table("Means over all tasks, first and last trial", groups, _measures(groups), "measure"),
         _failures(groups),
-        _table("Verdict against truth, and share of the same verdict", judged, _verdicts(judged), "answers returned")
-        if judged
-        else None,
-        _table("Cost", groups, _costs(groups)),
-        _table("Trials with a note", groups, _notes(groups)),
     ]
-    return [table for table in tables if table and table.rows]
+    judged = [each for each in groups if each.report.verdicts]
+    if judged:
+        title = "Verdict against truth, and share of the same verdict"
+        tables.append(_table(title, judged, _verdicts(judged), "answers returned"))
+    tables.append(_table("Cost", groups, _costs(groups)))
+    tables.append(_table("Trials with a note", groups, _notes(groups)))
+    return [table for table in tables if table.rows]
 
 
 def overview_table(groups: Sequence[RunGroup]) -> Table:
@@ -93,32 +98,48 @@ def overview_table(groups: Sequence[RunGroup]) -> Table:
 
 def pair_table(pairs: Sequence[Pair], settings: str) -> Table:
     """Return a table of every two groups at equal trials and at equal tokens, with the settings as its caption."""
-    rows = [_match(pair, match) for pair in pairs for match in pair.matches]
+    rows: Rows = []
+    for each in pairs:
+        rows += [_match(each, match) for match in each.matches]
     head = ("", "at equal", "solved", "of", "solved alone", "p")
     return Table("Task by task: two strategies at equal trials, and at equal tokens", head, rows, settings)
 
 
 def _table(title: str, groups: Sequence[RunGroup], rows: Rows, first: str = "") -> Table:
-    return Table(title, [first, *(each.label for each in groups)], rows, caption(groups))
+    """Return a table with a column for each group."""
+    labels = [each.label for each in groups]
+    return Table(title, [first, *labels], rows, caption(groups))
 
 
 def _overview(group: RunGroup) -> list[Cell]:
+    """Return the row of a group; without numbers if it has no trial."""
     by_trial = group.by_seed()
-    row: list[Cell] = [group.label, str(group.report.tasks)]
+    tasks = str(group.report.tasks)
     if not by_trial:
-        return [*row, *[""] * 5]
-    first, last = by_trial[0], by_trial[-1]
-    shares = (min(last.shares), max(last.shares)) if len(last.shares) > 1 else None
-    within = (_percents(each) for each in (shares, group.intervals()[len(by_trial) - 1]))
+        return [group.label, tasks, "", "", "", "", ""]
+    first = by_trial[0]
+    last = by_trial[-1]
+    seeds = None
+    if len(last.shares) > 1:
+        seeds = (min(last.shares), max(last.shares))
+    within = group.intervals()[len(by_trial) - 1]
     tokens = group.report.costs["tokens_per_solved"]
-    return [*row, first.text, last.text, *within, "" if tokens is None else f"{tokens:,.0f}"]
+    spent = ""
+    if tokens is not None:
+        spent = f"{tokens:,.0f}"
+    return [group.label, tasks, first.text, last.text, _percents(seeds), _percents(within), spent]
 
 
 def _percents(interval: tuple[float, float] | None) -> str:
-    return f"{100 * interval[0]:.0f}-{100 * interval[1]:.0f}" if interval else ""
+    """Return an interval of shares in percent; empty for none."""
+    if not interval:
+        return ""
+    low, high = interval
+    return f"{100 * low:.0f}-{100 * high:.0f}"
 
 
 def _match(pair: Pair, match: Match) -> list[Cell]:
+    """Return the row of two groups at an equal amount."""
     return [
         f"{pair.one.name} and {pair.other.name}",
         f"{match.amount:,} {match.equal}",
@@ -130,69 +151,123 @@ def _match(pair: Pair, match: Match) -> list[Cell]:
 
 
 def _curves(groups: Sequence[RunGroup]) -> Rows:
-    columns: list[list[Cell]] = []
-    for each in groups:
-        column: list[Cell] = []
-        for solved, within in zip(each.report.solved, each.intervals(), strict=True):
-            share = each.report.share(solved)
-            column.append(
-                PercentCell(share, f"{solved:>3} {share:>5.0%}{f' {_percents(within):>6}' if within else ''}")
-            )
-        columns.append(column)
+    """Return a row for each trial: the tasks that each group has solved by then."""
+    columns = [_curve(each) for each in groups]
     trials = max(map(len, columns))
-    return [[str(n + 1), *(column[n] if n < len(column) else "" for column in columns)] for n in range(trials)]
+    rows: Rows = []
+    for trial in range(trials):
+        row: list[Cell] = [str(trial + 1)]
+        for column in columns:
+            # Another group may have more trials.
+            row += column[trial : trial + 1] or [""]
+        rows.append(row)
+    return rows
+
+
+def _curve(group: RunGroup) -> list[Cell]:
+    """Return a group's cell for each trial: tasks solved, their share, and its interval."""
+    cells: list[Cell] = []
+    for solved, within in zip(group.report.solved, group.intervals(), strict=True):
+        share = group.report.share(solved)
+        text = f"{solved:>3} {share:>5.0%}"
+        if within:
+            text += f" {_percents(within):>6}"
+        cells.append(PercentCell(share, text))
+    return cells
 
 
 def _measures(groups: Sequence[RunGroup]) -> Rows:
+    """Return a row for each measure that an environment of the groups has."""
+    names: dict[str, None] = {}
+    for each in groups:
+        names.update(dict.fromkeys(each.report.measures))
     rows: Rows = []
-    for name in dict.fromkeys(name for each in groups for name in each.report.measures):
-        means = [each.report.measures.get(name) for each in groups]
-        rows.append([name.replace("_", " "), *(f"{each[0]:.3f} → {each[-1]:.3f}" if each else "" for each in means)])
+    for name in names:
+        row: list[Cell] = [name.replace("_", " ")]
+        for each in groups:
+            means = each.report.measures.get(name)
+            if means:
+                row.append(f"{means[0]:.3f} → {means[-1]:.3f}")
+            else:
+                row.append("")
+        rows.append(row)
     return rows
 
 
 def _failures(groups: Sequence[RunGroup]) -> Table:
+    """Return a table of failed trials with a row for each group and reason, and a column for each trial."""
     trials = max(len(each.report.failures) for each in groups)
     rows: Rows = []
     for each in groups:
-        for reason in sorted({reason for counts in each.report.failures for reason in counts}):
-            name = f"{each.name} {reason}" if len(groups) > 1 else reason
-            counts = [str(counts.get(reason, "")) for counts in each.report.failures]
-            rows.append([name, *counts, *[""] * (trials - len(counts))])
+        failures = each.report.failures
+        for reason in sorted(set().union(*failures)):
+            name = reason
+            if len(groups) > 1:
+                name = f"{each.name} {reason}"
+            counts: list[Cell] = [str(failed.get(reason, "")) for failed in failures]
+            counts += [""] * (trials - len(counts))
+            rows.append([name, *counts])
     # Twelve trials of hundreds of tasks must fit into a terminal of 80 columns.
     head = ["trial", *map(str, range(1, trials + 1))]
     return Table("Failed trials by reason", head, rows, caption(groups), dense=True)
 
 
 def _verdicts(judged: Sequence[RunGroup]) -> Rows:
-    names = ("true_positive", "false_positive", "true_negative", "false_negative")
-    answers = [each.report.answers or dict.fromkeys(names, 0) for each in judged]
-    trials = [each.report.verdicts or {} for each in judged]
-    rows: Rows = []
-    for heading, counts in (("", answers), ("all trials", trials)):
-        rows += [[heading]] if heading else []
-        for name in names:
-            rates = [confusion_rates(each)[name] for each in counts]
-            cells = zip(counts, ("" if rate is None else f"{rate:.0%}" for rate in rates), strict=True)
-            rows.append([name.replace("_", " "), *(f"{each[name]} {rate:>4}" for each, rate in cells)])
+    """Return how verdicts compare with the truth, first over the answers returned, then over all trials."""
+    of_answers = [each.report.answers or dict.fromkeys(VERDICTS, 0) for each in judged]
+    of_trials = [each.report.verdicts or {} for each in judged]
+    rows = _confusions(of_answers)
+    rows.append(["all trials"])
+    rows += _confusions(of_trials)
     unverified = [each.report.unverified for each in judged]
     if any(unverified):
         rows.append(["unverified", *map(str, unverified)])
     return rows
 
 
+def _confusions(counted: Sequence[dict[str, int]]) -> Rows:
+    """Return a row for each kind of verdict: its number, and its share of the same verdict, for each group."""
+    rates = [confusion_rates(counts) for counts in counted]
+    rows: Rows = []
+    for name in VERDICTS:
+        row: list[Cell] = [name.replace("_", " ")]
+        for counts, rates_of_group in zip(counted, rates, strict=True):
+            rate = rates_of_group[name]
+            share = ""
+            if rate is not None:
+                share = f"{rate:.0%}"
+            row.append(f"{counts[name]} {share:>4}")
+        rows.append(row)
+    return rows
+
+
 def _costs(groups: Sequence[RunGroup]) -> Rows:
+    """Return a row for each kind of cost that some group has, or that is always named."""
     rows: Rows = []
     for name, metric in COSTS.items():
         values = [each.report.costs[name] for each in groups]
-        if any(values) or metric.always:
-            rows.append([metric.label, *("" if value is None else format(value, metric.format) for value in values)])
+        if not any(values) and not metric.always:
+            continue
+        row: list[Cell] = [metric.label]
+        for value in values:
+            if value is None:
+                row.append("")
+            else:
+                row.append(format(value, metric.format))
+        rows.append(row)
     return rows
 
 
 def _notes(groups: Sequence[RunGroup]) -> Rows:
-    notes = dict.fromkeys(note for each in groups for note in each.report.notes)
-    return [[note, *(str(each.report.notes.get(note, 0)) for each in groups)] for note in notes]
+    """Return a row for each note: the number of trials that have it, for each group."""
+    notes: dict[str, None] = {}
+    for each in groups:
+        notes.update(dict.fromkeys(each.report.notes))
+    rows: Rows = []
+    for note in notes:
+        counts = [str(each.report.notes.get(note, 0)) for each in groups]
+        rows.append([note, *counts])
+    return rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,11 +289,15 @@ class Comparison:
         return caption(self.groups)
 
     def tables(self) -> list[Table]:
-        pairs = [pair_table(self.pairs, self.caption)] if any(each.matches for each in self.pairs) else []
+        pairs = []
+        if any(each.matches for each in self.pairs):
+            pairs.append(pair_table(self.pairs, self.caption))
         if self.brief:
             return [overview_table(self.groups), *pairs]
         first, *others = group_tables(self.groups)
-        overview = [overview_table(self.groups)] if any(len(each.runs) > 1 for each in self.groups) else []
+        overview = []
+        if any(len(each.runs) > 1 for each in self.groups):
+            overview.append(overview_table(self.groups))
         return [first, *overview, *pairs, *others]
 
     def bare_tables(self) -> list[Table]:
@@ -227,26 +306,35 @@ class Comparison:
 
     def sentences(self) -> list[str]:
         """Return the conclusions, what could not be compared, and what is missing, in words."""
-        said = list(map(printable, self.left_out))
-        for each in self.pairs:
-            whom = f"{each.one.name} and {each.other.name}: " if len(self.pairs) > 1 else ""
-            said += [f"{whom}{each.conclusion}"] if each.conclusion else []
-            said += [note for note in each.notes if note not in said]
-        said += [
-            f"{one.name}: ground truth unknown for {one.unknown} of {count(one.report.tasks, 'task')}; "
-            "counted as unsolved."
-            for one in self.groups
-            if one.unknown
-        ]
-        said += [
-            f"{run.folder}: {count(len(run.errors), 'task')} ended by an error, such as "
-            f"{printable(next(iter(run.errors.values())))} (tracebacks in {run.folder / ERRORS})"
-            for run in self.runs
-            if run.errors
-        ]
-        if sum(bool(pair.matches) for pair in self.pairs) > 1:
+        said = [printable(why) for why in self.left_out]
+        self._add_conclusions(said)
+        for group in self.groups:
+            if group.unknown:
+                tasks = count(group.report.tasks, "task")
+                said.append(
+                    f"{group.name}: ground truth unknown for {group.unknown} of {tasks}; counted as unsolved."
+                )
+        for run in self.runs:
+            if run.errors:
+                tasks = count(len(run.errors), "task")
+                example = printable(next(iter(run.errors.values())))
+                where = run.folder / ERRORS
+                said.append(f"{run.folder}: {tasks} ended by an error, such as {example} (tracebacks in {where})")
+        compared = [pair for pair in self.pairs if pair.matches]
+        if len(compared) > 1:
             said.append("The p-values are not corrected for multiple comparisons: of many, some are small by chance.")
         return said
+
+    def _add_conclusions(self, said: list[str]) -> None:
+        """Add the conclusion on every two groups, and each note on them once."""
+        for each in self.pairs:
+            whom = ""
+            if len(self.pairs) > 1:
+                whom = f"{each.one.name} and {each.other.name}: "
+            if each.conclusion:
+                said.append(f"{whom}{each.conclusion}")
+            new = [note for note in each.notes if note not in said]
+            said += new
 
     def print(self, console: Console | None = None) -> None:
         """Print the settings of each group, the tables, and the conclusions; to the terminal by default."""
@@ -257,7 +345,8 @@ class Comparison:
             for line in in_lines(self._heading(each), console.width - 2):
                 console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
         if self.brief:
-            for line in in_lines(printable(self.caption).split(BETWEEN), console.width):
+            shared = printable(self.caption).split(BETWEEN)
+            for line in in_lines(shared, console.width):
                 console.print(Text(line, "dim"))
         for table in self.bare_tables():
             table.print(console)
@@ -265,13 +354,19 @@ class Comparison:
             console.print(Text(sentence))
 
     def _heading(self, group: RunGroup) -> list[str]:
+        """Return what is said of a group above the tables, in parts."""
         report = group.report
-        parts = [f"{group.facts['tasks']}, {count(report.tasks, 'task')}"]
-        parts += [] if self.brief else [fact for name, fact in group.facts.items() if name != "tasks"]
-        parts += [f"{report.ungradable} not gradable here, and not counted"] if report.ungradable else []
+        facts = group.facts
+        parts = [f"{facts['tasks']}, {count(report.tasks, 'task')}"]
+        if not self.brief:
+            parts += [fact for name, fact in facts.items() if name != "tasks"]
+        if report.ungradable:
+            parts.append(f"{report.ungradable} not gradable here, and not counted")
         if report.stopped:
             parts.append(f"{report.stopped} not tried again after a trial that solved nothing new")
-        return parts + ([f"{report.unfinished} unfinished, counted as unsolved"] if report.unfinished else [])
+        if report.unfinished:
+            parts.append(f"{report.unfinished} unfinished, counted as unsolved")
+        return parts
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -287,9 +382,10 @@ class Comparison:
     def _repr_html_(self) -> str:
         sentences = [Markup("<p>{}</p>").format(sentence) for sentence in self.sentences()]
         figure = draw(self.groups, captions=False).get("success_by_trial", "")
+        svg = Markup(figure[figure.find("<svg") :])
         settings = Markup('<p class="facts">{}</p>').format(printable(self.caption))
         tables = [table.html() for table in self.bare_tables()]
-        return framed(*sentences, settings, Markup(figure[figure.find("<svg") :]), *tables)
+        return framed(*sentences, settings, svg, *tables)
 
 
 def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
@@ -305,15 +401,25 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     runs, left_out = read_runs(several)
     together = len(several) == 1 and runs[0].folder != Path(several[0])
     groups = group_runs(runs, _series if together else None)
-    pairs = [pair(one, other) for one, other in combinations(groups, 2) if not together or _one_apart(one, other)]
-    return Comparison(tuple(map(report_run, runs)), groups, tuple(pairs), brief=together, left_out=tuple(left_out))
+    pairs = []
+    for one, other in combinations(groups, 2):
+        # Of an experiment, groups that differ on several axes say nothing about either.
+        if not together or _one_apart(one, other):
+            pairs.append(pair(one, other))
+    reports = tuple(report_run(run) for run in runs)
+    return Comparison(reports, groups, tuple(pairs), brief=together, left_out=tuple(left_out))
 
 
 def _series(run: Run) -> str:
+    """Return the name of a run of an experiment without its seed."""
     return run.folder.name.removesuffix(f"-s{run.settings['seed']}")
 
 
 def _one_apart(one: RunGroup, other: RunGroup) -> bool:
     """Return whether two groups differ on one axis of their experiment; also true if one is of none."""
-    axes, others = (each.runs[0].info.get("axes") for each in (one, other))
-    return not (axes and others) or sum(value != others.get(name) for name, value in axes.items()) == 1
+    axes = one.runs[0].info.get("axes")
+    others = other.runs[0].info.get("axes")
+    if not axes or not others:
+        return True
+    differing = [name for name, value in axes.items() if value != others.get(name)]
+    return len(differing) == 1

@@ -43,15 +43,18 @@ def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
     Raises:
         ConfigurationError: the files cannot be written.
     """
-    folder, paths = Path(folder), []
+    folder = Path(folder)
+    paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, chart in _charts(groups).items():
-            paths.append(folder / f"{name}.svg")
-            paths[-1].write_text(svg_of(chart), encoding="utf-8")
+            svg = folder / f"{name}.svg"
+            svg.write_text(svg_of(chart), encoding="utf-8")
+            paths.append(svg)
             if have_matplotlib():
-                paths.append(folder / f"{name}.png")
-                _write_png(chart, paths[-1])
+                png = folder / f"{name}.png"
+                _write_png(chart, png)
+                paths.append(png)
     except OSError as error:
         raise ConfigurationError(f"cannot write figures to {folder}: {error.strerror}") from error
     return paths
@@ -73,13 +76,18 @@ def have_matplotlib() -> bool:
 
 
 def _charts(groups: Sequence[RunGroup], captions: bool = True) -> dict[str, Chart]:
-    below = _cut(caption(groups), 1500) if captions else ""
+    """Return every chart for which the groups have data, by name."""
+    below = ""
+    if captions:
+        below = _cut(caption(groups), 1500)
+    reports = [each.report for each in groups]
+    tried = [report for report in reports if report.solved]
     found: dict[str, Chart] = {}
-    if any(each.report.solved for each in groups):
+    if tried:
         found["success_by_trial"] = _success_by_trial(groups, below)
-    if any(each.report.solved and each.report.tokens[-1] for each in groups):
+    if any(report.tokens[-1] for report in tried):
         found["success_by_tokens"] = _success_by_tokens(groups, below)
-    if any(any(each.report.failures) for each in groups):
+    if any(any(report.failures) for report in reports):
         found["failures_by_trial"] = _failures_by_trial(groups, below)
     return found
 
@@ -88,12 +96,31 @@ def _success_by_trial(groups: Sequence[RunGroup], below: str) -> Chart:
     lines = []
     for number, each in enumerate(groups):
         trials = range(1, len(each.report.solved) + 1)
-        by_seed = [[100 * share for share in by_trial.shares] for by_trial in each.by_seed()]
-        parts = list(zip(*by_seed, strict=True)) if len(each.runs) > 1 else []
-        within = [at for at in each.intervals() if at]
-        band = [(100 * low, 100 * high) for low, high in within] if len(within) == len(trials) else []
-        lines.append(Line(_legend(each, groups), number, trials, _shares(each), band=band, parts=parts))
+        line = Line(
+            _legend(each, groups), number, trials, _shares(each), band=_band(each), parts=_curves_of_seeds(each)
+        )
+        lines.append(line)
     return Chart("Tasks solved by trial", [Panel(lines)], "trial", caption=below)
+
+
+def _band(group: RunGroup) -> list[tuple[float, float]]:
+    """Return the interval of each trial in percent; none if a trial has no interval."""
+    band = []
+    for interval in group.intervals():
+        if not interval:
+            return []
+        low, high = interval
+        band.append((100 * low, 100 * high))
+    return band
+
+
+def _curves_of_seeds(group: RunGroup) -> list[tuple[float, ...]]:
+    """Return the curve of each seed in percent; none for a single one, which is the group's own."""
+    if len(group.runs) == 1:
+        return []
+    shares = [trial.shares for trial in group.by_seed()]
+    curves = zip(*shares, strict=True)
+    return [tuple(100 * share for share in curve) for curve in curves]
 
 
 def _success_by_tokens(groups: Sequence[RunGroup], below: str) -> Chart:
@@ -106,8 +133,7 @@ def _success_by_tokens(groups: Sequence[RunGroup], below: str) -> Chart:
 
 
 def _failures_by_trial(groups: Sequence[RunGroup], below: str) -> Chart:
-    found = {reason for each in groups for counts in each.report.failures for reason in counts}
-    reasons = list(dict.fromkeys(reason for reason in (*REASONS, *sorted(found)) if reason in found))
+    reasons = _reasons(groups)
     panels = []
     highest = 0.0
     for each in groups:
@@ -116,10 +142,21 @@ def _failures_by_trial(groups: Sequence[RunGroup], below: str) -> Chart:
             shares = [100 * each.report.share(counts.get(reason, 0)) for counts in each.report.failures]
             highest = max(highest, *shares)
             # A reason that does not occur here keeps its place in the legend, without a line.
-            known = shares if any(shares) else []
-            lines.append(Line(_cut(printable(reason), 40), number, range(1, len(known) + 1), known))
+            if not any(shares):
+                shares = []
+            trials = range(1, len(shares) + 1)
+            lines.append(Line(_cut(printable(reason), 40), number, trials, shares))
         panels.append(Panel(lines, _legend(each, groups)))
     return Chart("Tasks that failed, by trial and reason", panels, "trial", 1.08 * highest, below)
+
+
+def _reasons(groups: Sequence[RunGroup]) -> list[str]:
+    """Return the reasons of failures in the groups, those of the papers first."""
+    found: set[str] = set()
+    for each in groups:
+        found.update(*each.report.failures)
+    known = [reason for reason in REASONS if reason in found]
+    return known + sorted(found.difference(REASONS))
 
 
 def _write_png(chart: Chart, path: Path) -> None:
@@ -192,9 +229,16 @@ def _shares(group: RunGroup) -> list[float]:
 
 def _legend(group: RunGroup, groups: Sequence[RunGroup]) -> str:
     """Return a group's label with the settings in which it differs from the others."""
-    differing = [fact for name, fact in group.facts.items() if len({other.facts.get(name) for other in groups}) > 1]
-    return _cut(printable(", ".join([group.label, *differing])), 64)
+    facts_of = [other.facts for other in groups]
+    parts = [group.label]
+    for name, fact in group.facts.items():
+        if any(facts.get(name) != fact for facts in facts_of):
+            parts.append(fact)
+    return _cut(printable(", ".join(parts)), 64)
 
 
 def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    """Return a text, cut to a length."""
+    if len(text) <= length:
+        return text
+    return f"{text[: length - 1]}…"

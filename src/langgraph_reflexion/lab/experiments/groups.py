@@ -19,12 +19,26 @@ TaskSeed = tuple[str, int]
 """The unit of pairing: a task's id, and a seed."""
 
 DESCRIBED = (
-    *("environment", "split", "options", "model", "reflection_model", "actor", "profile", "evaluator"),
-    *("strategy", "prices", "base_url", "imported", "memory_map", "lessons", "recall", "frozen"),
+    "environment",
+    "split",
+    "options",
+    "model",
+    "reflection_model",
+    "actor",
+    "profile",
+    "evaluator",
+    "strategy",
+    "prices",
+    "base_url",
+    "imported",
+    "memory_map",
+    "lessons",
+    "recall",
+    "frozen",
 )
 """Settings that `facts` describes, or that affect nothing but money."""
 
-FREE = ("seed", "database", "checkpoints", *RunSettings.resumable("free"))
+FREE = frozenset(["seed", "database", "checkpoints", *RunSettings.resumable("free")])
 """Settings in which the runs of a group may differ."""
 
 
@@ -56,42 +70,56 @@ class RunGroup:
         shown = facts(self.settings) | self.differences
         if "imported" in self.settings:
             return shown
-        seeds = [printable(str(run.settings["seed"])) for run in self.runs]
-        shown["seed"] = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
-        return shown | {"code": code_of(self.runs[0].info)}
+        seeds = ", ".join(printable(str(run.settings["seed"])) for run in self.runs)
+        shown["seed"] = f"seed {seeds}"
+        if len(self.runs) > 1:
+            shown["seed"] = f"seeds {seeds}"
+        shown["code"] = code_of(self.runs[0].info)
+        return shown
 
     def trials(self) -> dict[TaskSeed, list[TrialRow]]:
         """Return the trials of every task and seed in order; an empty list if there is none yet."""
-        return {(task, run.settings["seed"]): rows for run in self.runs for task, rows in run.tasks.items()}
+        found: dict[TaskSeed, list[TrialRow]] = {}
+        for run in self.runs:
+            seed = run.settings["seed"]
+            for task, rows in run.tasks.items():
+                found[task, seed] = rows
+        return found
 
     def seen(self) -> set[TaskSeed]:
         """Return the tasks from which lessons had been learned before the run began."""
-        return {(task, run.settings["seed"]) for run in self.runs for task in run.info.get("seen", [])}
+        found: set[TaskSeed] = set()
+        for run in self.runs:
+            seed = run.settings["seed"]
+            found.update((task, seed) for task in run.info.get("seen", []))
+        return found
 
     @property
     def unknown(self) -> int:
         """Number of answered tasks whose truth is unknown."""
         answers = [final_answer(rows) for rows in self.trials().values() if rows]
-        return sum(
-            each["success"] is None and each.get("gradable", True) and each["stop_reason"] not in ("fault", "budget")
-            for each in answers
-        )
+        unknown = [answer for answer in answers if _truth_is_unknown(answer)]
+        return len(unknown)
 
     def intervals(self) -> list[Interval | None]:
         """Return, for each trial, the 95% interval of the share of solved tasks."""
         trials = len(self.report.solved)
+        # Whether each seed has solved a task, by task, for each trial.
         solved: list[dict[str, list[bool]]] = [defaultdict(list) for _ in range(trials)]
         for run in self.runs:
-            for trial, answers in enumerate(answers_by_trial(run.tasks.values(), trials)):
+            answers_of = answers_by_trial(run.tasks.values(), trials)
+            for tasks, answers in zip(solved, answers_of, strict=True):
                 right = {row["task_id"]: bool(row["success"]) for row in answers}
                 for task in run.gradable:
-                    solved[trial][task].append(right.get(task, False))
+                    tasks[task].append(right.get(task, False))
         return [interval(tasks) for tasks in solved]
 
     def by_seed(self) -> list[SeedStats]:
         """Return, for each trial that all runs have reached, the statistics over seeds."""
-        reports = map(report_run, self.runs)
-        curves = [[report.share(solved) for solved in report.solved] for report in reports]
+        curves = []
+        for run in self.runs:
+            report = report_run(run)
+            curves.append([report.share(solved) for solved in report.solved])
         return [seed_stats(shares) for shares in zip(*curves, strict=False)]
 
     def as_json(self) -> dict[str, Any]:
@@ -115,6 +143,30 @@ class RunGroup:
 
 def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) -> tuple[RunGroup, ...]:
     """Group runs that differ only in their seed, each named by its first run (`name`; by default its strategy)."""
+    name = name or _strategy
+    together = _alike(runs)
+    labels = [printable(name(group[0])) for group in together]
+    if len(together) > 1:
+        labels = [f"{_letters(number)} {label}" for number, label in enumerate(labels)]
+    differences = _differences([group[0].settings for group in together])
+    groups = []
+    for label, group, differing in zip(labels, together, differences, strict=True):
+        report = report_run(_pooled(group))
+        groups.append(RunGroup(label, tuple(group), report, differing))
+    return tuple(groups)
+
+
+def _strategy(run: Run) -> str:
+    return str(run.settings["strategy"])
+
+
+def _letters(number: int) -> str:
+    """Return the letter of a group: A, B, ...; after Z they are doubled."""
+    return ascii_uppercase[number % 26] * (number // 26 + 1)
+
+
+def _alike(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs in groups that differ only in their seed, which is another one for each run of a group."""
     groups: list[list[Run]] = []
     for run in runs:
         for group in groups:
@@ -124,57 +176,77 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
                 break
         else:
             groups.append([run])
-    labels = [printable(name(group[0]) if name else str(group[0].settings["strategy"])) for group in groups]
-    if len(groups) > 1:  # after Z the letters are doubled
-        labels = [f"{ascii_uppercase[i % 26] * (i // 26 + 1)} {label}" for i, label in enumerate(labels)]
-    differences = _differences([group[0].settings for group in groups])
-    return tuple(
-        RunGroup(label, tuple(group), report_run(_pooled(group)), differing)
-        for label, group, differing in zip(labels, groups, differences, strict=True)
-    )
+    return groups
 
 
 def caption(groups: Sequence[RunGroup]) -> str:
     """Describe what the groups share and where they differ, in one line."""
     facts_of = [each.facts for each in groups]
-    names = list(dict.fromkeys(name for each in facts_of for name in each))
-    shared = [name for name in names if len({each.get(name) for each in facts_of}) == 1]
-    own: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, None] = {}
+    for known in facts_of:
+        names.update(dict.fromkeys(known))
+    first = facts_of[0]
+    shared = [name for name in names if all(known.get(name) == first.get(name) for known in facts_of)]
+    groups_by_own: dict[str, list[str]] = defaultdict(list)
     for group, known in zip(groups, facts_of, strict=True):
-        own[", ".join(known[name] for name in names if name in known and name not in shared)].append(group.name)
-    parts = [f"{', '.join(who)}: {what}" for what, who in own.items() if what]
-    return BETWEEN.join([*(facts_of[0][name] for name in shared), *parts])
+        own = [known[name] for name in names if name in known and name not in shared]
+        groups_by_own[", ".join(own)].append(group.name)
+    parts = [first[name] for name in shared]
+    for own_facts, who in groups_by_own.items():
+        if own_facts:
+            parts.append(f"{', '.join(who)}: {own_facts}")
+    return BETWEEN.join(parts)
 
 
 def _key(run: Run) -> tuple[dict[str, Any], str]:
+    """Return what runs of one group have in common."""
     settings = {name: value for name, value in run.settings.items() if name not in FREE}
     # The folder of the lessons may differ, but not whether there are any.
-    return settings | {"lessons": bool(settings.get("lessons"))}, code_of(run.info)
+    settings["lessons"] = bool(settings.get("lessons"))
+    return settings, code_of(run.info)
 
 
 def _differences(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """Return, for each, the settings that differ from another's and that `facts` does not describe."""
-    names = dict.fromkeys(name for each in settings for name in each if name not in (*DESCRIBED, *FREE))
-    differing = [name for name in names if any(each.get(name) != settings[0].get(name) for each in settings)]
-    return [
-        {name: printable(f"{name.replace('_', ' ')} {each.get(name)}") for name in differing if name in each}
-        for each in settings
-    ]
+    names: dict[str, None] = {}
+    for each in settings:
+        names.update(dict.fromkeys(each))
+    first = settings[0]
+    differing = []
+    for name in names:
+        if name in DESCRIBED or name in FREE:
+            continue
+        if any(each.get(name) != first.get(name) for each in settings):
+            differing.append(name)
+    return [_in_words({name: each[name] for name in differing if name in each}) for each in settings]
+
+
+def _in_words(settings: dict[str, Any]) -> dict[str, str]:
+    """Return settings as texts for a reader, by name."""
+    return {name: printable(f"{name.replace('_', ' ')} {value}") for name, value in settings.items()}
+
+
+def _truth_is_unknown(answer: TrialRow) -> bool:
+    """Return whether nobody knows if an answer is right, though it could be graded and was not cut short."""
+    cut_short = answer["stop_reason"] in ("fault", "budget")
+    return answer["success"] is None and answer.get("gradable", True) and not cut_short
 
 
 def _pooled(runs: Sequence[Run]) -> Run:
     """Return the runs as one that has every task once for each seed."""
     if len(runs) == 1:
         return runs[0]
-
-    def name(task: str, run: Run) -> str:
-        return f"{task} (seed {run.settings['seed']})"
-
-    tasks = {name(task, run): rows for run in runs for task, rows in run.tasks.items()}
-    errors = {name(task, run): error for run in runs for task, error in run.errors.items()}
+    tasks: dict[str, list[TrialRow]] = {}
+    errors: dict[str, str] = {}
+    for run in runs:
+        seed = run.settings["seed"]
+        tasks.update({f"{task} (seed {seed})": rows for task, rows in run.tasks.items()})
+        errors.update({f"{task} (seed {seed})": error for task, error in run.errors.items()})
     info = runs[0].info | {"errors": errors, "stopped_after": None}
     reports = [report_run(run) for run in runs]
-    if any(report.stopped for report in reports) and not any(report.unfinished for report in reports):
+    unfinished = any(report.unfinished for report in reports)
+    stopped = any(report.stopped for report in reports)
+    if stopped and not unfinished:
         # Each seed ends after a trial of its own; the curve goes on to the longest.
         info["stopped_after"] = max(len(report.solved) for report in reports)
     return Run(runs[0].folder, info, tasks)

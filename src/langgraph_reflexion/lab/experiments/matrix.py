@@ -109,13 +109,24 @@ def check(
 
 
 def _check(spec: RunSpec, folder: Path, environments: dict[str, Environment]) -> PlannedRun:
-    settings, run = spec.settings, read_run(folder) if holds_run(folder) else None
+    """Return a run that can be run, or is refused by something that this machine lacks.
+
+    Raises:
+        ConfigurationError: its settings are wrong.
+    """
+    settings = spec.settings
+    run = None
+    if holds_run(folder):
+        run = read_run(folder)
     try:
+        # Runs that differ in other settings share an environment.
         key = json.dumps([settings.environment, settings.options, settings.seed], sort_keys=True, default=str)
         if key not in environments:
             environments[key] = settings.make_environment()
-        settings = settings.resolved(environments[key])
-        return PlannedRun(spec, folder, settings, tuple(set_up(settings, environments[key]).tasks), run)
+        environment = environments[key]
+        settings = settings.resolved(environment)
+        tasks = set_up(settings, environment).tasks
+        return PlannedRun(spec, folder, settings, tuple(tasks), run)
     except (EnvironmentUnavailable, ModelUnavailable) as error:
         return PlannedRun(spec, folder, settings, run=run, refusal=str(error))
 
@@ -129,24 +140,30 @@ async def run_experiment(
         began = perf_counter()
         status, why, tasks = await _run(each, observer, given)
         seconds = perf_counter() - began
-        outcomes.append(RunOutcome(each.spec.name, each.folder, status, " ".join(why.split()), tasks, seconds))
-        observer.on_outcome(outcomes[-1])
+        in_one_line = " ".join(why.split())
+        outcome = RunOutcome(each.spec.name, each.folder, status, in_one_line, tasks, seconds)
+        outcomes.append(outcome)
+        observer.on_outcome(outcome)
     return outcomes
 
 
 async def _run(
     each: PlannedRun, observer: ExperimentObserver, given: Mapping[str, Any]
 ) -> tuple[RunStatus, str, dict[str, int]]:
+    """Run or resume one run; return its status, why it did not finish, and the number of tasks by how they ended."""
     if each.refusal:
         return "refused", each.refusal, {}
     observer.on_run(each.spec.name)
     try:
-        summary = await arun(each.spec.settings.changed(dict(given)), each.folder, observer, each.spec.axes)
+        settings = each.spec.settings.changed(dict(given))
+        summary = await arun(settings, each.folder, observer, each.spec.axes)
     except ReflexionError as error:
         return "stopped", str(error), {}
     except Exception as error:  # a bug in one run's environment does not stop the other runs
         return "stopped", f"{type(error).__name__}: {error}", {}
-    return ("finished" if summary.clean else "faults"), "", summary.statuses
+    if not summary.clean:
+        return "faults", "", summary.statuses
+    return "finished", "", summary.statuses
 
 
 LEGEND = (
@@ -179,63 +196,107 @@ class Estimate:
 
 def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
     """Estimate what is left of a run."""
-    name, settings = planned.spec.name, planned.settings.public()
+    name = planned.spec.name
     if planned.refusal:
         return Estimate(name, planned.refusal)
-    trials = planned.run.tasks if planned.run else {}
-    limit = settings["max_trials"]
-    if planned.run and planned.run.stopped_after is not None:
-        limit = min(limit, planned.run.stopped_after)
-    played = [_played(trials.get(task["id"], ()), limit) for task in planned.tasks]
-    left = [limit - trials for trials in played if trials < limit]
+    left = _trials_left(planned)
     if not left:
         return Estimate(name)
-    pilot = _pilot(settings, [planned.run] if planned.run else [], recorded)
+    settings = planned.settings.public()
+    own = [planned.run] if planned.run else []
+    pilot = _pilot(settings, own, recorded)
     if pilot is None:
         unknown: dict[str, Any] = dict.fromkeys(AMOUNTS)
         return Estimate(name, tasks=len(left), most=sum(left), **unknown)
     rows = _measured(pilot)
-    per_task = len(rows) / len({row["task_id"] for row in rows})
-    trials = sum(min(per_task, each) for each in left)
-    calls, sent, seconds = (
-        trials * sum(amounts) / len(rows)
-        for amounts in zip(*((row["llm_calls"], tokens(row), row["seconds"]) for row in rows), strict=True)
-    )
-    comparable = (pilot.settings["model"] == DEMO) == (settings["model"] == DEMO)
-    at_once = min(settings["concurrency"], len(left))
+    tasks = {row["task_id"] for row in rows}
+    per_task = len(rows) / len(tasks)
+    trials = sum(min(per_task, most) for most in left)
+
+    def in_all(amounts: Sequence[float]) -> float:
+        """Return an amount in all trials that are left, from its amount in each measured one."""
+        return trials * sum(amounts) / len(rows)
+
+    seconds = None
+    # The demo model answers at once, and no other model is as quick.
+    if (pilot.settings["model"] == DEMO) == (settings["model"] == DEMO):
+        at_once = min(settings["concurrency"], len(left))
+        seconds = in_all([row["seconds"] for row in rows]) / at_once
+    cost = None
     costs = [_cost(settings, row) for row in rows]
-    cost = None if None in costs else trials * sum(each or 0.0 for each in costs) / len(rows)
-    wall = seconds / at_once if comparable else None
-    return Estimate(name, "", len(left), sum(left), trials, calls, sent, wall, cost, pilot.folder.name)
+    known_costs = [each for each in costs if each is not None]
+    if len(known_costs) == len(rows):
+        cost = in_all(known_costs)
+    return Estimate(
+        name,
+        tasks=len(left),
+        most=sum(left),
+        trials=trials,
+        calls=in_all([row["llm_calls"] for row in rows]),
+        tokens=in_all([tokens(row) for row in rows]),
+        seconds=seconds,
+        cost=cost,
+        basis=pilot.folder.name,
+    )
+
+
+def _trials_left(planned: PlannedRun) -> list[int]:
+    """Return the number of trials that each unfinished task of a run still has at most."""
+    limit: int = planned.settings.public()["max_trials"]
+    recorded: Mapping[str, Sequence[TrialRow]] = {}
+    if planned.run:
+        recorded = planned.run.tasks
+        if planned.run.stopped_after is not None:
+            limit = min(limit, planned.run.stopped_after)
+    played = [_played(recorded.get(task["id"], ()), limit) for task in planned.tasks]
+    return [limit - trials for trials in played if trials < limit]
 
 
 def total(estimates: Sequence[Estimate]) -> Estimate:
     """Return the sum of estimates."""
-    sums: dict[str, Any] = {name: sum(getattr(each, name) for each in estimates) for name in ("tasks", "most")}
+    sums: dict[str, Any] = {
+        "tasks": sum(each.tasks for each in estimates),
+        "most": sum(each.most for each in estimates),
+    }
     for name in AMOUNTS:
         amounts = [getattr(each, name) for each in estimates]
-        sums[name] = None if None in amounts else sum(amounts)
+        sums[name] = None
+        # A sum without an unknown amount would say too little.
+        if None not in amounts:
+            sums[name] = sum(amounts)
     return Estimate("all", **sums)
 
 
 def estimate_table(estimates: Sequence[Estimate]) -> Table:
     """Return the estimates of some runs, and of all of them together, as a table."""
-    rows = []
-    for each in [*estimates, *([total(estimates)] if len(estimates) != 1 else [])]:
-        amounts = [_text(vars(each)[name]) for name in AMOUNTS]
-        left = [f"{each.tasks:,}", f"{each.most:,}", *amounts]
-        rows.append([each.name, *(["cannot run"] if each.refusal else left)])
+    rows = [_estimate_row(each) for each in estimates]
+    if len(estimates) != 1:
+        rows.append(_estimate_row(total(estimates)))
+    notes = [LEGEND]
+    notes += [f"{each.name}: {each.refusal}" for each in estimates if each.refusal]
     basis_of = attrgetter("basis")
-    notes = [f"{each.name}: {each.refusal}" for each in estimates if each.refusal]
     for basis, runs in groupby(sorted(estimates, key=basis_of), basis_of):
-        notes += [f"the means of {basis} are used for {', '.join(run.name for run in runs)}"] if basis else []
-    return Table("What is left to run, with estimates", HEAD, rows, " · ".join([LEGEND, *notes]), dense=True)
+        if basis:
+            names = ", ".join(run.name for run in runs)
+            notes.append(f"the means of {basis} are used for {names}")
+    return Table("What is left to run, with estimates", HEAD, rows, " · ".join(notes), dense=True)
+
+
+def _estimate_row(estimate: Estimate) -> list[str]:
+    """Return an estimate as a row of the table."""
+    if estimate.refusal:
+        return [estimate.name, "cannot run"]
+    amounts = [_text(getattr(estimate, name)) for name in AMOUNTS]
+    return [estimate.name, f"{estimate.tasks:,}", f"{estimate.most:,}", *amounts]
 
 
 def _text(amount: float | None) -> str:
+    """Return an amount for a reader: small ones with decimals, and a question mark for an unknown one."""
     if amount is None:
         return "?"
-    return f"{amount:,.0f}" if amount >= 10 or amount == int(amount) else f"{amount:.2f}"
+    if amount >= 10 or amount == int(amount):
+        return f"{amount:,.0f}"
+    return f"{amount:.2f}"
 
 
 def _played(rows: Sequence[TrialRow], limit: int) -> int:
@@ -243,7 +304,12 @@ def _played(rows: Sequence[TrialRow], limit: int) -> int:
     if not rows:
         return 0
     last = rows[-1]
-    return limit if last["verdict"] else last["trial"] - (last["stop_reason"] in ("fault", "budget"))
+    if last["verdict"]:
+        return limit
+    if last["stop_reason"] in ("fault", "budget"):
+        # That trial is played again.
+        return last["trial"] - 1
+    return last["trial"]
 
 
 def _pilot(settings: Mapping[str, Any], own: Sequence[Run], recorded: Sequence[Run]) -> Run | None:
@@ -268,7 +334,9 @@ def _cost(settings: Mapping[str, Any], row: TrialRow) -> float | None:
     prices = {name: Price.parse(price) for name, price in settings["prices"].items()}
     cost = 0.0
     for node, usage in row.get("usage", {}).items():
-        model = settings["model"] if node == "act" else settings["reflection_model"] or settings["model"]
+        model = settings["model"]
+        if node != "act" and settings["reflection_model"]:
+            model = settings["reflection_model"]
         if model == DEMO:
             continue
         price = price_of(model.partition(":")[2] or model, prices, needed=False)

@@ -45,8 +45,9 @@ def _once(values: Any) -> Any:
         return values
     if len(values) > MAX_VALUES:
         raise ValueError(f"there may be at most {MAX_VALUES} of them")
-    if again := [each for each in values if values.count(each) > 1]:
-        raise ValueError(f"{again[0]!r} is listed twice")
+    for each in values:
+        if values.count(each) > 1:
+            raise ValueError(f"{each!r} is listed twice")
     return values
 
 
@@ -137,8 +138,8 @@ def _replace_model(read: _File, model: str | None, base_url: str | None) -> None
         ConfigurationError: the file compares models.
     """
     tables = [read.common, *read.environments.values()]
-    listed = [axes for axes in (read.matrix.models, *(table.get("models") for table in tables)) if axes]
-    ablated = [table for table in read.ablations.values() if "model" in table or "base_url" in table]
+    listed = read.matrix.models or any(table.get("models") for table in tables)
+    ablated = any("model" in table or "base_url" in table for table in read.ablations.values())
     if read.models or listed or ablated:
         raise ConfigurationError("--model and --base-url are for files with one model, and this one has several")
     for table in tables:
@@ -161,8 +162,9 @@ def _check_tables(read: _File) -> None:
     problems = []
     for name, table in tables.items():
         try:
-            if given := {"environment", "seed"} & {*table}:
-                raise ConfigurationError(f"[{name}]: {min(given)} is an axis, not a setting")
+            for axis in ("environment", "seed"):
+                if axis in table:
+                    raise ConfigurationError(f"[{name}]: {axis} is an axis, not a setting")
             RunSettings.read({"environment": "any", **table}, f"key {{}} of [{name}]")
         except ConfigurationError as error:
             problems.append(str(error))
@@ -171,32 +173,23 @@ def _check_tables(read: _File) -> None:
 
 
 def _specs(read: _File) -> tuple[RunSpec, ...]:
+    """Return the runs of an experiment file in their order."""
     _check_tables(read)
     environments = read.matrix.environments or list(read.environments)
     if not environments:
         raise ConfigurationError("[matrix], environments: name at least one, or give it a table [environments.NAME]")
-    found: list[RunSpec] = []
-    used: dict[str, set[str]] = {"environments": set(environments), "models": set(), "ablations": set()}
-    rules = [{axis: _several(values) for axis, values in rule.items()} for rule in read.exclude]
-    for rule in rules:
-        if unknown := {*rule} - {"environment", *AXES.values()}:
-            raise ConfigurationError(f"[[exclude]]: unknown key {min(unknown)!r}")
-    effective = [False] * len(rules)
-    for environment in environments:
-        axes = _axes(read, environment)
-        used["models"] |= {*axes["models"]}
-        used["ablations"] |= {*axes["ablations"]}
-        for values in product(*axes.values()):
-            at = {"environment": environment, **dict(zip((AXES[name] for name in axes), values, strict=True))}
-            excluding = [all(at[axis] in among for axis, among in rule.items()) for rule in rules]
-            effective = [before or now for before, now in zip(effective, excluding, strict=True)]
-            if not any(excluding):
-                found.append(_spec(read, at))
-    if False in effective:
-        raise ConfigurationError(f"[[exclude]] number {effective.index(False) + 1} excludes nothing")
-    for table, names in used.items():
-        if idle := [name for name in getattr(read, table) if name not in names]:
-            raise ConfigurationError(f"[{table}.{idle[0]}]: no run uses it; name it in {table}, or leave it out")
+    rules = _exclusions(read)
+    axes_of = {environment: _axes(read, environment) for environment in environments}
+    combinations = _combinations(axes_of)
+    found = []
+    for values in combinations:
+        excluding = [rule for rule in rules if _excludes(rule, values)]
+        if not excluding:
+            found.append(_spec(read, values))
+    for number, rule in enumerate(rules, 1):
+        if not any(_excludes(rule, values) for values in combinations):
+            raise ConfigurationError(f"[[exclude]] number {number} excludes nothing")
+    _check_use(read, axes_of)
     if not found:
         raise ConfigurationError("every combination is excluded")
     name, times = Counter(spec.name.casefold() for spec in found).most_common(1)[0]
@@ -204,49 +197,124 @@ def _specs(read: _File) -> tuple[RunSpec, ...]:
         raise ConfigurationError(f"{times} runs would be called {name}: rename the labels")
     # A whole comparison under the first seed comes before a second seed of anything.
     seeds = list(dict.fromkeys(spec.settings.seed for spec in found))
-    return tuple(sorted(found, key=lambda spec: seeds.index(spec.settings.seed)))
+    found.sort(key=lambda spec: seeds.index(spec.settings.seed))
+    return tuple(found)
+
+
+def _combinations(axes_of: Mapping[str, Mapping[str, list[Any]]]) -> list[dict[str, Any]]:
+    """Return the values of every run on the environments and on their axes, in the order of the file."""
+    found: list[dict[str, Any]] = []
+    for environment, axes in axes_of.items():
+        names = ["environment", *(AXES[axis] for axis in axes)]
+        rows = product([environment], *axes.values())
+        found += [dict(zip(names, row, strict=True)) for row in rows]
+    return found
+
+
+def _exclusions(read: _File) -> list[dict[str, list[Any]]]:
+    """Return the rules that exclude runs: the values of some axes.
+
+    Raises:
+        ConfigurationError: a rule names something else than an axis.
+    """
+    known = {"environment", *AXES.values()}
+    rules = []
+    for table in read.exclude:
+        unknown = set(table) - known
+        if unknown:
+            raise ConfigurationError(f"[[exclude]]: unknown key {min(unknown)!r}")
+        rules.append({axis: _several(values) for axis, values in table.items()})
+    return rules
+
+
+def _excludes(rule: Mapping[str, list[Any]], values: Mapping[str, Any]) -> bool:
+    """Return whether a rule excludes the run with these values."""
+    return all(values[axis] in among for axis, among in rule.items())
+
+
+def _check_use(read: _File, axes_of: Mapping[str, Mapping[str, list[Any]]]) -> None:
+    """Check that some run uses each table of an environment, a model or an ablation.
+
+    Raises:
+        ConfigurationError: there is a table that none uses.
+    """
+    used: dict[str, set[str]] = {"environments": set(axes_of), "models": set(), "ablations": set()}
+    for axes in axes_of.values():
+        used["models"].update(axes["models"])
+        used["ablations"].update(axes["ablations"])
+    for table, names in used.items():
+        for name in getattr(read, table):
+            if name not in names:
+                raise ConfigurationError(f"[{table}.{name}]: no run uses it; name it in {table}, or leave it out")
 
 
 def _several(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else [values]
+    """Return a list as it is, and a single value as a list."""
+    if isinstance(values, list):
+        return values
+    return [values]
 
 
 def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
+    """Return the values of an environment on each axis: its own, those of the matrix, or the usual one."""
     table = read.environments.get(environment, {})
-    own = {axis: table[axis] for axis in AXES if axis in table}
-    own = validated(_Axes, own, f"key {{}} of [environments.{environment}]").model_dump(exclude_unset=True)
+    listed = {axis: table[axis] for axis in AXES if axis in table}
+    own = validated(_Axes, listed, f"key {{}} of [environments.{environment}]").model_dump(exclude_unset=True)
+    model = table.get("model", read.common.get("model", DEMO))
     usual: dict[str, list[Any]] = {
         "actors": [None],
         "strategies": [None],
         "ablations": [NONE],
-        "models": list(read.models) or [{**read.common, **table}.get("model", DEMO)],
+        "models": list(read.models) or [model],
         "seeds": [0],
     }
-    given = {axis: values for axis, values in read.matrix.model_dump().items() if values}
-    return {axis: own.get(axis, given.get(axis, values)) for axis, values in usual.items()}
+    matrix = {axis: values for axis, values in read.matrix.model_dump().items() if values}
+    return {axis: own.get(axis, matrix.get(axis, values)) for axis, values in usual.items()}
 
 
 def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
-    label, model, ablation = at["environment"], at["model"], at["ablation"]
+    """Return the run with these values on the axes.
+
+    Raises:
+        ConfigurationError: its settings are wrong, or its ablation has no table.
+    """
+    ablation = at["ablation"]
     if ablation != NONE and ablation not in read.ablations:
         raise ConfigurationError(f"ablations: there is no table [ablations.{ablation}]")
+    label = at["environment"]
     own = {key: value for key, value in read.environments.get(label, {}).items() if key not in AXES}
     environment = own.pop("environment", label)
-    of_model = dict(read.models.get(model, {}))
-    name = of_model.setdefault("model", model)
-    if price := of_model.pop("price", None):
-        of_model["prices"] = {name: price, **of_model.get("prices", {})}
     of_axes = {axis: at[axis] for axis in ("actor", "strategy") if at[axis] is not None}
     settings: dict[str, Any] = {}
-    for table in (read.common, own, of_model, of_axes):
+    for table in (read.common, own, _settings_of_model(read, at["model"]), of_axes):
         settings = _merge(settings, table)
     axes = {name: value for name, value in at.items() if name != "seed"}
-    axes |= {name: settings.get(name) for name in ("actor", "strategy")}
-    parts = [label, axes["actor"], axes["strategy"], None if ablation == NONE else ablation, model]
-    series = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
+    # A table may decide them as well as an axis.
+    axes["actor"] = settings.get("actor")
+    axes["strategy"] = settings.get("strategy")
+    series = _series(axes)
     settings = _merge(settings, read.ablations.get(ablation, {}))
     made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings}, f"key {{}} of {series}")
     return RunSpec(f"{series}-s{at['seed']}", series, axes, made)
+
+
+def _settings_of_model(read: _File, label: str) -> dict[str, Any]:
+    """Return the settings in the table of a model, which may name the model itself and its price."""
+    settings = dict(read.models.get(label, {}))
+    name = settings.setdefault("model", label)
+    price = settings.pop("price", None)
+    if price:
+        settings["prices"] = {name: price, **settings.get("prices", {})}
+    return settings
+
+
+def _series(axes: Mapping[str, Any]) -> str:
+    """Return the name of a run without its seed: its values on the axes, fit for a folder."""
+    parts = [axes["environment"], axes["actor"], axes["strategy"]]
+    if axes["ablation"] != NONE:
+        parts.append(axes["ablation"])
+    parts.append(axes["model"])
+    return "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

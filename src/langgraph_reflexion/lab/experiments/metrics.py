@@ -54,15 +54,23 @@ def final_answer(done: Sequence[TrialRow]) -> TrialRow:
     for row in done:
         if row["verdict"]:
             return row
-    best: TrialRow = max(reversed(done), key=lambda row: float("-inf") if row["score"] is None else row["score"])
+    best: TrialRow = max(reversed(done), key=_score)
     return best
+
+
+def _score(row: TrialRow) -> float:
+    """Return the score of a trial; the lowest of all if it has none."""
+    if row["score"] is None:
+        return float("-inf")
+    return float(row["score"])
 
 
 def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:
     """Return the number of failed trials by reason, for each trial (Figure 3b of the paper; see `failure`)."""
     counts: list[Counter[str]] = [Counter() for _ in range(trials)]
     for row in rows:
-        if row["trial"] <= trials and (reason := failure(row)):
+        reason = failure(row)
+        if reason and row["trial"] <= trials:
             counts[row["trial"] - 1][reason] += 1
     return [dict(sorted(count.items())) for count in counts]
 
@@ -74,12 +82,17 @@ def failure(row: TrialRow) -> str | None:
     `inefficient planning`, or for a reason of your own heuristic; a limit of the environment for `truncated`. A
     `fault` is counted beside these, as it is not a failure of the agent.
     """
-    truth = row["verdict"] if row["success"] is None else row["success"]
-    if row["stop_reason"] == "fault":
+    reason: str = row["stop_reason"]
+    if reason == "fault":
         return "fault"
-    if truth or row["stop_reason"] == "budget":
+    solved = row["success"]
+    if solved is None:
+        solved = row["verdict"]
+    if solved or reason == "budget":
         return None
-    return WRONG_ANSWER if row["stop_reason"] == "terminated" else row["stop_reason"]
+    if reason == "terminated":
+        return WRONG_ANSWER
+    return reason
 
 
 def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
@@ -100,9 +113,11 @@ def confusion(rows: Sequence[TrialRow]) -> dict[str, int]:
     """Count right and wrong verdicts over the trials whose verdict and truth are known."""
     counts = dict.fromkeys(("true_positive", "false_negative", "false_positive", "true_negative"), 0)
     for row in rows:
-        if row["verdict"] is not None and row["success"] is not None:
-            right = "true" if row["verdict"] == row["success"] else "false"
-            counts[f"{right}_{'positive' if row['verdict'] else 'negative'}"] += 1
+        if row["verdict"] is None or row["success"] is None:
+            continue
+        right = "true" if row["verdict"] == row["success"] else "false"
+        verdict = "positive" if row["verdict"] else "negative"
+        counts[f"{right}_{verdict}"] += 1
     return counts
 
 
@@ -113,5 +128,10 @@ def confusion_rates(counts: dict[str, int]) -> dict[str, float | None]:
     """
     positive = counts["true_positive"] + counts["false_positive"]
     negative = counts["true_negative"] + counts["false_negative"]
-    of = {name: positive if name.endswith("positive") else negative for name in counts}
-    return {name: round(count / of[name], 4) if of[name] else None for name, count in counts.items()}
+    rates: dict[str, float | None] = {}
+    for name, count in counts.items():
+        same_verdict = positive if name.endswith("positive") else negative
+        rates[name] = None
+        if same_verdict:
+            rates[name] = round(count / same_verdict, 4)
+    return rates

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +32,9 @@ TITLES = {
 }
 
 
+SENT = ("name", "goal", "ways", "reasons", "runs")
+"""What of a task the page's script gets."""
+
 OTHER_PROMPTS = "Other prompts: langgraph-reflexion show DIR TASK --prompt TRIAL:STEP."
 
 
@@ -56,7 +58,8 @@ class TaskCell(NamedTuple):
 
 def write_page(comparison: Comparison, file: Path | str) -> None:
     """Write the page of a comparison."""
-    file, parts = Path(file), page(comparison)
+    file = Path(file)
+    parts = page(comparison)
     try:
         # One folder is made; a longer path that does not exist is mistyped.
         file.parent.mkdir(exist_ok=True)
@@ -68,51 +71,80 @@ def write_page(comparison: Comparison, file: Path | str) -> None:
 
 def page(comparison: Comparison) -> Iterator[str]:
     """Return the page of a comparison as HTML, in pieces: the texts of its trials may be large."""
-    columns = []
-    for group in comparison.groups:
-        for run in group.runs:
-            seed = f", seed {run.settings['seed']}" if len(group.runs) > 1 else ""
-            columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
+    columns = _columns(comparison)
     texts: dict[str, int] = {}
-    trials = [{task: _trials(column.run, task, texts) for task in column.run.tasks} for column in columns]
+    trials = [_trials_by_task(column.run, texts) for column in columns]
     tasks = _tasks(columns, trials)
-    sent = ("name", "goal", "ways", "reasons", "runs")
+    tags = {
+        "Outcome": _united(task["ways"] for task in tasks),
+        "With a trial that failed by": _united(task["reasons"] for task in tasks),
+    }
+    drawn = draw(comparison.groups, captions=False)
+    on_prompts = NO_PROMPTS
+    if all(column.run.has_prompts for column in columns):
+        on_prompts = OTHER_PROMPTS
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     return pieces(
         "report.html.j2",
         comparison=comparison,
         columns=columns,
         headlines=[(group, _headline(group)) for group in comparison.groups],
-        figures={TITLES[name]: _inlined(svg, name) for name, svg in draw(comparison.groups, captions=False).items()},
+        figures={TITLES[name]: _inlined(svg, name) for name, svg in drawn.items()},
         tasks=tasks,
-        tags={
-            "Outcome": _united(task["ways"] for task in tasks),
-            "With a trial that failed by": _united(task["reasons"] for task in tasks),
-        },
+        tags=tags,
         texts=texts,
-        runs=[{"name": each.name, "label": each.label} for each in columns],
-        sent=[{name: task[name] for name in sent} for task in tasks],
-        on_prompts=OTHER_PROMPTS if all(each.run.has_prompts for each in columns) else NO_PROMPTS,
-        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        runs=[{"name": column.name, "label": column.label} for column in columns],
+        sent=[{name: task[name] for name in SENT} for task in tasks],
+        on_prompts=on_prompts,
+        style=Markup(style),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
+def _columns(comparison: Comparison) -> list[Column]:
+    """Return a column for each run, named after its group and, where that has several runs, its seed."""
+    columns = []
+    for group in comparison.groups:
+        for run in group.runs:
+            seed = ""
+            if len(group.runs) > 1:
+                seed = f", seed {run.settings['seed']}"
+            columns.append(Column(f"{group.name}{seed}", f"{group.label}{seed}", run))
+    return columns
+
+
 def _headline(group: RunGroup) -> list[tuple[str, str]]:
     """Return the numbers that matter most, each with its meaning."""
-    report, costs = group.report, group.report.costs
+    report = group.report
+    costs = report.costs
     numbers = []
     if report.solved:
-        first, last = (f"{report.share(report.solved[at]):.0%}" for at in (0, -1))
-        trials = f"within {len(report.solved)} trials" if len(report.solved) > 1 else "in one trial"
-        numbers.append((last, f"of {report.tasks} tasks solved {trials}"))
-        numbers += [(first, "in the first trial")] if len(report.solved) > 1 else []
-    for name, meaning in (("tokens_per_solved", "tokens per solved task"), ("cost", "cost"), ("faults", "faults")):
-        numbers += [(f"{costs[name]:,.{2 * (name == 'cost')}f}", meaning)] if costs[name] else []
+        first = f"{report.share(report.solved[0]):.0%}"
+        last = f"{report.share(report.solved[-1]):.0%}"
+        trials = len(report.solved)
+        if trials == 1:
+            numbers.append((last, f"of {report.tasks} tasks solved in one trial"))
+        else:
+            numbers.append((last, f"of {report.tasks} tasks solved within {trials} trials"))
+            numbers.append((first, "in the first trial"))
+    if costs["tokens_per_solved"]:
+        numbers.append((f"{costs['tokens_per_solved']:,.0f}", "tokens per solved task"))
+    if costs["cost"]:
+        numbers.append((f"{costs['cost']:,.2f}", "cost"))
+    if costs["faults"]:
+        numbers.append((f"{costs['faults']:,.0f}", "faults"))
     if report.stopped:
         numbers.append((str(report.stopped), "not tried again after a trial that solved nothing new"))
-    return numbers + ([(str(report.unfinished), "unfinished, counted as unsolved")] if report.unfinished else [])
+    if report.unfinished:
+        numbers.append((str(report.unfinished), "unfinished, counted as unsolved"))
+    return numbers
+
+
+def _trials_by_task(run: Run, texts: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+    """Return the trials of all tasks of a run as JSON; add their texts to `texts`."""
+    return {task: _trials(run, task, texts) for task in run.tasks}
 
 
 def _trials(run: Run, task: str, texts: dict[str, int]) -> list[dict[str, Any]]:
@@ -129,18 +161,30 @@ def _prompts(run: Run, view: TrialView) -> list[tuple[str, SentPrompt]]:
     # Of several prompts for one step, the last one continues the others.
     of_steps = {prompt.step: prompt for prompt in sent if prompt.kind == "act"}
     steps = list(of_steps)
-    found = [(f"step {step}", of_steps[step]) for step in dict.fromkeys([*steps[:1], *steps[-1:]])]
-    return found + [("the reflection", prompt) for prompt in sent if prompt.kind == "reflect"][-1:]
+    first_and_last = dict.fromkeys(steps[:1] + steps[-1:])
+    found = [(f"step {step}", of_steps[step]) for step in first_and_last]
+    reflections = [prompt for prompt in sent if prompt.kind == "reflect"]
+    if reflections:
+        found.append(("the reflection", reflections[-1]))
+    return found
 
 
 def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
     """Return the tasks in the order of the runs, with their cells, tags and trials."""
-    goals = dict(item for each in columns for item in each.run.goals.items())
+    goals: dict[str, str] = {}
+    names: dict[str, None] = {}
+    for column in columns:
+        goals.update(column.run.goals)
+        names.update(dict.fromkeys(column.run.tasks))
     tasks = []
-    for task in dict.fromkeys(task for each in columns for task in each.run.tasks):
-        rows_of = {column.name: column.run.tasks.get(task) for column in columns}
-        outcomes = {name: _outcome(rows) for name, rows in rows_of.items()}
-        tried = [name for name, at in outcomes.items() if at.kind != "absent"]
+    for task in names:
+        outcomes = {}
+        reasons: set[str] = set()
+        for column in columns:
+            rows = column.run.tasks.get(task)
+            outcomes[column.name] = _outcome(rows)
+            reasons |= _reasons(rows or [])
+        tried = [name for name, cell in outcomes.items() if cell.kind != "absent"]
         solved = [name for name in tried if outcomes[name].kind == "solved"]
         tasks.append(
             {
@@ -148,7 +192,7 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[st
                 "goal": printable(goals.get(task, "")),
                 "outcomes": outcomes.values(),
                 "ways": _ways(tried, solved),
-                "reasons": sorted(_reasons(row for rows in rows_of.values() for row in rows or ())),
+                "reasons": sorted(reasons),
                 "runs": [of_run.get(task, []) for of_run in trials],
             }
         )
@@ -165,26 +209,43 @@ def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: d
     for name in ("observation", "feedback", "reflection", "fault"):
         trial[name] = number(trial[name])
     trial["notes"] = number("\n".join(trial["notes"]))
-    trial["steps"] = [
-        [step, number(thought), None if action is None else number(action), number(observation)]
-        for step, thought, action, observation in trial["steps"]
-    ]
-    trial["prompts"], before = [], list[int]()
+    steps = []
+    for step, thought, action, observation in trial["steps"]:
+        done = None
+        if action is not None:
+            done = number(action)
+        steps.append([step, number(thought), done, number(observation)])
+    trial["steps"] = steps
+    trial["prompts"] = []
+    before: list[int] = []
     for title, prompt in prompts:
-        # Most of a prompt is that of an earlier step.
         now = [number(f"{role}\n{text}") for role, text in prompt.parts]
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
+        # Most of a prompt is that of an earlier step.
+        shared = _equal_at_first(before, now)
         trial["prompts"].append([title, shared, *now[shared:]])
         before = now
     return trial
 
 
+def _equal_at_first(before: Sequence[int], now: Sequence[int]) -> int:
+    """Return how many numbers two lists have in common at their beginning."""
+    equal = 0
+    for one, other in zip(before, now, strict=False):
+        if one != other:
+            break
+        equal += 1
+    return equal
+
+
 def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
+    """Return the outcome of a task from its rows, which are None where a run does not have the task."""
     if rows is None:
         return TaskCell("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
         return TaskCell("–", "not tried", 10_002, "none", 0)  # noqa: RUF001
-    spent, answer, space = sum(map(tokens, rows)), final_answer(rows), "\N{NO-BREAK SPACE}"
+    spent = sum(map(tokens, rows))
+    answer = final_answer(rows)
+    space = "\N{NO-BREAK SPACE}"
     if answer["success"]:
         trial = answer["trial"]
         return TaskCell(f"✓{space}{trial}", f"solved in trial {trial}", trial, "solved", spent)
@@ -197,23 +258,33 @@ def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
 def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
     """Return what can be said of a task that some of the runs have solved."""
     if len(runs) == 1:
-        return ["solved" if solved else "not solved"]
-    how = "all" if len(solved) == len(runs) else "some" if solved else "none"
-    alone = [f"only {solved[0]} solved"] if len(solved) == 1 else []
-    return [f"solved by {how}", *alone, *(f"{name} failed" for name in runs if name not in solved)]
+        return ["solved"] if solved else ["not solved"]
+    how = "some"
+    if len(solved) == len(runs):
+        how = "all"
+    elif not solved:
+        how = "none"
+    ways = [f"solved by {how}"]
+    if len(solved) == 1:
+        ways.append(f"only {solved[0]} solved")
+    failed = [name for name in runs if name not in solved]
+    return ways + [f"{name} failed" for name in failed]
 
 
 def _united(lists: Iterable[Sequence[str]]) -> list[str]:
-    return sorted({each for some in lists for each in some})
+    """Return what occurs in any of the lists, in order."""
+    return sorted(set().union(*lists))
 
 
 def _reasons(rows: Iterable[TrialRow]) -> set[str]:
     """Return why trials failed, and whose verdict was wrong."""
     found = set()
     for row in rows:
-        if None not in (row["verdict"], row["success"]) and row["verdict"] != row["success"]:
-            found.add(f"false {'positive' if row['verdict'] else 'negative'}")
-        if reason := failure(row):
+        known = row["verdict"] is not None and row["success"] is not None
+        if known and row["verdict"] != row["success"]:
+            found.add("false positive" if row["verdict"] else "false negative")
+        reason = failure(row)
+        if reason:
             found.add(printable(reason))
     return found
 

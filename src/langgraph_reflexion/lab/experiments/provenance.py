@@ -54,44 +54,67 @@ def resumed_info(
     info: dict[str, Any], settings: RunSettings, goals: Mapping[str, str], folder: Path
 ) -> dict[str, Any]:
     """Return the `run.json` of a run that is resumed under these settings; `goals` are the instructions by task."""
-    was, now = info["settings"], settings.public()
-    differing = [
-        f"{'the digest of the tasks' if label == 'options.digest' else label} was {_shown(had)}, is {_shown(has)}"
-        for name in settings.resumable("fixed")
-        if name in was  # an older version did not have all of them
-        for label, had, has in _parts(name, was[name], now[name])
-        if had != has
-    ]
-    differing += [
-        f"{label} was {_shown(had)}, is {_shown(has)}, and can only be raised"
-        for name in settings.resumable("raise")
-        if name in was
-        for label, had, has in _parts(name, was[name], now[name])
-        if has is not None and (had is None or has < had)
-    ]
+    was = info["settings"]
+    now = settings.public()
+    differing = _changed(settings, was, now) + _lowered(settings, was, now)
     if differing:
         raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
-    for number, (had, has) in enumerate(zip_longest(info["tasks"], list(goals)[: len(info["tasks"])]), 1):
+    first_tasks = list(goals)[: len(info["tasks"])]
+    recorded = info.get("goals", {})
+    for number, (had, has) in enumerate(zip_longest(info["tasks"], first_tasks), 1):
         if had != has:
             raise ConfigurationError(f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}")
-        goal = info.get("goals", {}).get(has, goals[has])
+        goal = recorded.get(has, goals[has])
         if goals[has] != goal and "[secret]" not in str(goal):  # redacted: the text is unknown
             raise ConfigurationError(f"{folder} holds a run with another text of task {has!r}: choose another folder")
     return info | {"settings": now, "tasks": list(goals)}
 
 
+def _changed(settings: RunSettings, was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return, in words, the parts of settings that differ and must not."""
+    differing = []
+    for name in settings.resumable("fixed"):
+        if name not in was:
+            continue  # an older version did not have all of them
+        for label, had, has in _parts(name, was[name], now[name]):
+            if had == has:
+                continue
+            if label == "options.digest":
+                label = "the digest of the tasks"
+            differing.append(f"{label} was {_shown(had)}, is {_shown(has)}")
+    return differing
+
+
+def _lowered(settings: RunSettings, was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return, in words, the limits that are lower than before, and may only be raised."""
+    lowered = []
+    for name in settings.resumable("raise"):
+        if name not in was:
+            continue
+        for label, had, has in _parts(name, was[name], now[name]):
+            if has is not None and (had is None or has < had):
+                lowered.append(f"{label} was {_shown(had)}, is {_shown(has)}, and can only be raised")
+    return lowered
+
+
 def _parts(name: str, was: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield each part of a setting: its name, the old and the new value; None if there is none."""
-    if isinstance(was, dict) or isinstance(now, dict):
-        was, now = was or {}, now or {}
-        for key in {**was, **now}:
-            yield from _parts(f"{name}.{key}", was.get(key), now.get(key))
-    else:
+    if not isinstance(was, dict) and not isinstance(now, dict):
         yield name, was, now
+        return
+    was = was or {}
+    now = now or {}
+    for key in was | now:
+        yield from _parts(f"{name}.{key}", was.get(key), now.get(key))
 
 
 def _shown(value: Any) -> str:
-    return "unset" if value is None else value if isinstance(value, str) else json.dumps(value)
+    """Return a value for an error message."""
+    if value is None:
+        return "unset"
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)
 
 
 def is_oracle(settings: Mapping[str, Any]) -> bool:
@@ -101,33 +124,41 @@ def is_oracle(settings: Mapping[str, Any]) -> bool:
 
 def facts(settings: dict[str, Any]) -> dict[str, str]:
     """Describe the settings of `run.json` that its numbers depend on, by name, except the seed."""
-    described = {
-        "tasks": _tasks(settings),
-        "model": model_name(settings["model"]),
-        "reflections": f"reflections by {model_name(settings['reflection_model'])}"
-        if settings.get("reflection_model")
-        else "",
-        "actor": f"actor {settings['actor']}" if settings.get("actor") else "",
-        "profile": f"profile {settings['profile']}",
-        "verdicts": "oracle" if is_oracle(settings) else f"verdicts by {settings['evaluator']}, no oracle",
-        "memory": "" if settings.get("memory", "window") == "window" else f"memory {settings['memory']}",
-        "map": "memory map" if settings.get("memory_map") else "",
-        "lessons": _lessons(settings),
-        "source": f"imported from {settings['imported']['source']}" if "imported" in settings else "",
-    }
+    described = {"tasks": _tasks(settings), "model": model_name(settings["model"])}
+    if settings.get("reflection_model"):
+        described["reflections"] = f"reflections by {model_name(settings['reflection_model'])}"
+    if settings.get("actor"):
+        described["actor"] = f"actor {settings['actor']}"
+    described["profile"] = f"profile {settings['profile']}"
+    described["verdicts"] = f"verdicts by {settings['evaluator']}, no oracle"
+    if is_oracle(settings):
+        described["verdicts"] = "oracle"
+    memory = settings.get("memory", "window")
+    if memory != "window":
+        described["memory"] = f"memory {memory}"
+    if settings.get("memory_map"):
+        described["map"] = "memory map"
+    described["lessons"] = _lessons(settings)
+    if "imported" in settings:
+        described["source"] = f"imported from {settings['imported']['source']}"
     return {name: printable(text) for name, text in described.items() if text}
 
 
 def _tasks(settings: dict[str, Any]) -> str:
-    name, split, options = settings["environment"], settings["split"], settings.get("options", {})
+    """Describe a run's tasks: the environment, the split and the options, or the file of an agent's tasks."""
+    name = settings["environment"]
+    split = settings["split"]
+    options = settings.get("options", {})
     if "digest" not in options:
         given = "".join(f" {key}={value}" for key, value in options.items())
         return f"{name} {split}{given}"
     # An agent of your own. The digest tells its tasks from others in a file of the same name, or in other columns.
     file = str(options.get("tasks"))
+    where = file
     # A file's only split has its name.
-    part = "" if split == Path(file).stem else f" {split}"
-    return f"{name} on {file}{part} (digest {options['digest']})"
+    if split != Path(file).stem:
+        where = f"{file} {split}"
+    return f"{name} on {where} (digest {options['digest']})"
 
 
 def _lessons(settings: dict[str, Any]) -> str:
@@ -142,8 +173,11 @@ def _lessons(settings: dict[str, Any]) -> str:
 
 def described(settings: dict[str, Any]) -> str:
     """Describe a run in one line, with strategy and seed."""
-    seed = [] if "imported" in settings else [f"seed {settings['seed']}"]
-    return printable(BETWEEN.join([str(settings["strategy"]), *facts(settings).values(), *seed]))
+    parts = [str(settings["strategy"])]
+    parts += facts(settings).values()
+    if "imported" not in settings:
+        parts.append(f"seed {settings['seed']}")
+    return printable(BETWEEN.join(parts))
 
 
 def in_lines(parts: Sequence[str], width: int) -> list[str]:
@@ -153,11 +187,12 @@ def in_lines(parts: Sequence[str], width: int) -> list[str]:
     """
     lines: list[str] = []
     for part in parts:
-        longer = f"{lines[-1]}{BETWEEN}{part}" if lines else ""
-        if lines and cell_len(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(part)
+        if lines:
+            longer = f"{lines[-1]}{BETWEEN}{part}"
+            if cell_len(longer) <= width:
+                lines[-1] = longer
+                continue
+        lines.append(part)
     return lines
 
 
@@ -166,14 +201,18 @@ def code_of(info: dict[str, Any]) -> str:
     versions = info.get("versions", {})
     if versions.get("commit"):
         return printable(f"commit {versions['commit']}")
-    return (
-        f"version {versions['langgraph_reflexion']}" if "langgraph_reflexion" in versions else "version not recorded"
-    )
+    if "langgraph_reflexion" in versions:
+        return f"version {versions['langgraph_reflexion']}"
+    return "version not recorded"
 
 
 def model_name(name: str) -> str:
     """Return a model's name, with a note for the demo model."""
-    return {DEMO: "demo model, not an LLM", AGENTS_MODEL: "the agent's own model"}.get(name, name)
+    if name == DEMO:
+        return "demo model, not an LLM"
+    if name == AGENTS_MODEL:
+        return "the agent's own model"
+    return name
 
 
 def commit() -> str | None:
@@ -186,7 +225,9 @@ def commit_of(file: Path) -> str | None:
     """Return the commit that a file belongs to; None if git does not track it, as in a virtual environment."""
     tracked = _git(file.parent, "ls-files", "--error-unmatch", file.name)
     described = _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
-    return described if tracked and described else None
+    if not tracked or not described:
+        return None
+    return described
 
 
 def _git(folder: Path, *args: str) -> str | None:
@@ -194,4 +235,6 @@ def _git(folder: Path, *args: str) -> str | None:
         done = subprocess.run(["git", *args], cwd=folder, capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    if done.returncode != 0:
+        return None
+    return done.stdout.strip()

@@ -1,6 +1,7 @@
 """The report of one run: success curve, failures, verdicts and costs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from langgraph_reflexion.lab.experiments.metrics import (
 )
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.record import Run
+from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.recorded import REJECTED
 from langgraph_reflexion.support.copies import is_near_copy
@@ -92,12 +94,17 @@ class RunReport:
 
     def share(self, tasks: float) -> float:
         """Return a number of tasks as a share of all; 0 if none can be graded."""
-        return tasks / self.tasks if self.tasks else 0.0
+        if not self.tasks:
+            return 0.0
+        return tasks / self.tasks
 
     def as_json(self) -> dict[str, Any]:
         fields = {name: value for name, value in vars(self).items() if name not in ("folder", "costs")}
-        rates = confusion_rates(self.answers) if self.answers else None
-        return {"dir": str(self.folder), "demo": self.demo, **fields, "answer_rates": rates, **self.costs}
+        rates = None
+        if self.answers:
+            rates = confusion_rates(self.answers)
+        head: dict[str, Any] = {"dir": str(self.folder), "demo": self.demo}
+        return head | fields | {"answer_rates": rates} | self.costs
 
     def __repr__(self) -> str:
         return f"<report on {self.folder}: solved by trial {self.solved} of {self.tasks}>"
@@ -105,7 +112,9 @@ class RunReport:
 
 def report_run(run: Run) -> RunReport:
     """Report one run. Its curve ends with its last trial, or at the limit if every task is finished."""
-    rows, limit, gradable = run.trials, run.settings["max_trials"], run.gradable
+    rows = run.trials
+    limit = run.settings["max_trials"]
+    gradable = run.gradable
     last = [trials[-1] for trials in run.tasks.values() if trials]
     ended = [row for row in last if row["verdict"] or row["fault"] or row["trial"] >= limit]
     stopped = 0
@@ -113,12 +122,24 @@ def report_run(run: Run) -> RunReport:
         stopped = len(last) - len(ended)
         limit = min(limit, run.stopped_after)
     finished = len(ended) + stopped
-    total, tasks = len(run.tasks), len(gradable)
-    trials = limit if finished == total else max((row["trial"] for row in rows), default=0)
+    total = len(run.tasks)
+    tasks = len(gradable)
+    trials = max((row["trial"] for row in rows), default=0)
+    if finished == total:
+        trials = limit
     answers = answers_by_trial(gradable.values(), trials)
     solved = solved_by_trial(answers)
     # Of an agent's trials nothing is known but the verdict.
     judged = not is_oracle(run.settings) and run.settings.get("actor") != "agent"
+    verdicts = None
+    verdicts_on_answers = None
+    if judged:
+        verdicts = confusion([row for rows_of_task in gradable.values() for row in rows_of_task])
+        if trials:
+            verdicts_on_answers = confusion(answers[-1])
+    solved_at_last = 0
+    if solved:
+        solved_at_last = solved[-1]
     return RunReport(
         folder=run.folder,
         settings=run.settings,
@@ -130,13 +151,21 @@ def report_run(run: Run) -> RunReport:
         measures=measures_by_trial(answers, tasks),
         failures=failures_by_trial(rows, trials),
         tokens=tokens_by_trial(rows, trials),
-        verdicts=confusion([row for each in gradable.values() for row in each]) if judged else None,
+        verdicts=verdicts,
         unverified=sum(row.get("unverified", False) for row in rows),
-        answers=confusion(answers[-1]) if judged and trials else None,
-        costs=_costs(run, solved[-1] if solved else 0),
+        answers=verdicts_on_answers,
+        costs=_costs(run, solved_at_last),
         errors=run.errors,
-        notes=dict(Counter(note.rpartition(": ")[2] for row in rows for note in row["notes"])),
+        notes=_notes(rows),
     )
+
+
+def _notes(rows: Sequence[TrialRow]) -> dict[str, int]:
+    """Return the number of trials with each note, whatever the note begins with."""
+    counts = Counter[str]()
+    for row in rows:
+        counts.update(note.rpartition(": ")[2] for note in row["notes"])
+    return dict(counts)
 
 
 def _costs(run: Run, solved: int) -> dict[str, float | None]:
@@ -148,7 +177,11 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
     }
     sums["seconds"] = round(sum(row["seconds"] for row in rows), 3)
     totals = {"tokens": sum(map(tokens, rows)), "cost": sums["cost"], "seconds": sums["seconds"]}
-    means = {f"{name}_per_solved": round(each / solved, 6) if solved else None for name, each in totals.items()}
+    means: dict[str, float | None] = {}
+    for name, amount in totals.items():
+        means[f"{name}_per_solved"] = None
+        if solved:
+            means[f"{name}_per_solved"] = round(amount / solved, 6)
     faults = sum(bool(row["fault"]) for row in rows)
     rejected = sum(note.startswith(REJECTED) for row in rows for note in row["notes"])
     reflections = {"reflections_rejected": rejected, "repeated_reflections": _repeated(run)}
@@ -168,4 +201,6 @@ def _repeated(run: Run) -> float:
             total += 1
             repeated += is_near_copy(text, earlier)
             earlier.append(text)
-    return round(repeated / total, 4) if total else 0.0
+    if not total:
+        return 0.0
+    return round(repeated / total, 4)

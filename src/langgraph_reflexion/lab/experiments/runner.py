@@ -4,8 +4,8 @@ import asyncio
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
@@ -146,91 +146,166 @@ async def run_setup(
     """Run or resume a run whose parts are built. This process must hold the folder (`experiments.locks`)."""
     started = perf_counter()
     observer = observer or Observer()
+    before = None
+    if holds_run(folder):
+        before = read_info(folder)
+    info = _info(settings, setup, folder, before, axes)
+    played_by = setup.environment.played_by(setup.tasks)
+    if played_by:
+        info["played_by"] = played_by
+    record = RunRecord(folder, info, setup.secrets)
+    record.keep_prompts(_prompt_files(setup))
+    begun = False
+    try:
+        with _explained(record):
+            async with _open_scheduler(settings, setup, record, observer, info, before, token) as scheduler:
+                # A folder in which something may have happened is kept: the scheduler only rules it out.
+                begun = True
+                setup.budgets.start_clock(info.get("seconds", 0.0))
+                observer.on_start(folder, len(setup.tasks), cast(int, settings.max_trials), played_by)
+                try:
+                    await _run_tasks(scheduler, settings, resumed=before is not None)
+                finally:
+                    begun = await scheduler.begun()
+                if scheduler.stopped_after is not None:
+                    record.update_info(stopped_after=scheduler.stopped_after)
+    finally:
+        record.close(setup.budgets.seconds)
+        if record.new and not record.trials and not begun:
+            record.discard()
+    scheduler.check()
+    statuses = _statuses(scheduler, setup)
+    causes = _causes_of_faults(scheduler, record)
+    report = report_run(read_run(folder))
+    return Summary(report, statuses, perf_counter() - started, scheduler.recorded, _grouped(causes))
+
+
+def _info(
+    settings: RunSettings,
+    setup: Setup,
+    folder: Path,
+    before: dict[str, Any] | None,
+    axes: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return what `run.json` says when the run begins or is resumed, where `before` is what it says so far.
+
+    Raises:
+        ConfigurationError: the folder's run cannot be resumed with these settings, or there are no lessons to use.
+    """
     goals = {task["id"]: sanitize(task["instruction"]) for task in setup.tasks}
-    ids = list(goals)
-    before = read_info(folder) if holds_run(folder) else None
-    info = resumed_info(before, settings, goals, folder) if before else new_info(settings, ids)
-    prompts = setup.graph.loop["reflect"].prompts.files()
     if before:
-        expect_prompts(folder, prompts)
+        info = resumed_info(before, settings, goals, folder)
+        expect_prompts(folder, _prompt_files(setup))
+    else:
+        info = new_info(settings, list(goals))
     info["rules"] = asdict(setup.graph.rules)
     info.pop("errors", None)  # those tasks are tried again
     info.pop("stopped_after", None)  # the rule decides anew
     info["goals"] = goals
     if axes:
         info["axes"] = dict(axes)
-    added = ids[len(before["tasks"]) :] if before else ids
     if settings.lessons and (before or settings.frozen):
         expect_lessons(settings.lessons)
-    if played_by := setup.environment.played_by(setup.tasks):
-        info |= {"played_by": played_by}
-    record = RunRecord(folder, info, setup.secrets)
-    record.keep_prompts(prompts)
-    scheduler, begun = None, True
+    return info
+
+
+def _prompt_files(setup: Setup) -> dict[str, str]:
+    """Return the prompts of a run as the files of its folder."""
+    files: dict[str, str] = setup.graph.loop["reflect"].prompts.files()
+    return files
+
+
+@contextmanager
+def _explained(record: RunRecord) -> Iterator[None]:
+    """Raise errors of the checkpoints with what to do, and those of models without secrets."""
     try:
-        async with AsyncExitStack() as stack:
-            opened = await stack.enter_async_context(open_run(settings, setup, folder, info["run_id"]))
-            if opened.store and added:
-                users = {each["id"]: user_of(setup.environment, each) or settings.user for each in setup.tasks}
-                seen = await seen_tasks(opened.store, setup.environment.name, {task: users[task] for task in added})
-                record.update_info(seen=[*info.get("seen", []), *seen])
-            workers = open_workers(settings, setup, folder, info["run_id"], token, observer.on_action)
-            scheduler = Scheduler(
-                [opened.task_run(task, on_action=observer.on_action) for task in ids],
-                record,
-                observer,
-                setup.budgets,
-                settings.concurrency,
-                await stack.enter_async_context(workers),
-            )
-            setup.budgets.start_clock(info.get("seconds", 0.0))
-            observer.on_start(folder, len(setup.tasks), cast(int, settings.max_trials), played_by)
-            try:
-                if before:
-                    await scheduler.restore()
-                await (scheduler.run_in_lockstep() if settings.until_no_improvement else scheduler.run_all())
-            finally:
-                begun = await scheduler.begun()
-            if scheduler.stopped_after is not None:
-                record.update_info(stopped_after=scheduler.stopped_after)
+        yield
     except sqlite3.Error as error:
         raise ConfigurationError(
-            f"cannot use {folder / CHECKPOINTS}: {error}: free it or the disk, or restore it from a backup, and "
-            "resume the run; its rows are kept"
+            f"cannot use {record.folder / CHECKPOINTS}: {error}: free it or the disk, or restore it from a backup, "
+            "and resume the run; its rows are kept"
         ) from error
     except ModelFault as fault:
         # Servers quote the key that they refuse.
         raise ModelFault(record.without_secrets(str(fault)), permanent=fault.permanent) from None
-    finally:
-        record.close(setup.budgets.seconds)
-        if record.new and not record.trials and not (scheduler and begun):
-            record.discard()
-    scheduler.check()
+
+
+@asynccontextmanager
+async def _open_scheduler(
+    settings: RunSettings,
+    setup: Setup,
+    record: RunRecord,
+    observer: Observer,
+    info: Mapping[str, Any],
+    before: Mapping[str, Any] | None,
+    token: str,
+) -> AsyncIterator[Scheduler]:
+    """Open checkpoints, lessons and workers of a run, and yield what runs its tasks."""
+    run_id = info["run_id"]
+    ids = [task["id"] for task in setup.tasks]
+    added = ids
+    if before:
+        added = ids[len(before["tasks"]) :]
+    async with open_run(settings, setup, record.folder, run_id) as opened:
+        if opened.store and added:
+            users = {task["id"]: user_of(setup.environment, task) or settings.user for task in setup.tasks}
+            users_of_added = {task: users[task] for task in added}
+            seen = await seen_tasks(opened.store, setup.environment.name, users_of_added)
+            record.update_info(seen=[*info.get("seen", []), *seen])
+        workers = open_workers(settings, setup, record.folder, run_id, token, observer.on_action)
+        runs = [opened.task_run(task, on_action=observer.on_action) for task in ids]
+        async with workers as advance:
+            yield Scheduler(runs, record, observer, setup.budgets, settings.concurrency, advance)
+
+
+async def _run_tasks(scheduler: Scheduler, settings: RunSettings, *, resumed: bool) -> None:
+    """Run all tasks, each until it ends, or trial by trial where the run ends by `until_no_improvement`."""
+    if resumed:
+        await scheduler.restore()
+    if settings.until_no_improvement:
+        await scheduler.run_in_lockstep()
+    else:
+        await scheduler.run_all()
+
+
+def _statuses(scheduler: Scheduler, setup: Setup) -> dict[str, int]:
+    """Return the number of tasks that ended in each way."""
     waiting = "unfinished"
     if setup.budgets.run_used_up():
         waiting = "budget"
     elif scheduler.stopped_after is not None:
         waiting = "stopped"
-    states = [waiting if task.status == "running" else task.status for task in scheduler.runs if not task.error]
-    counts = Counter([*states, *("error" for task in scheduler.runs if task.error)])
-    statuses = {status: counts[status] for status in STATUSES}
+    counts = Counter[str]()
+    for task in scheduler.runs:
+        if task.error:
+            counts["error"] += 1
+        elif task.status == "running":
+            counts[waiting] += 1
+        else:
+            counts[task.status] += 1
+    return {status: counts[status] for status in STATUSES}
+
+
+def _causes_of_faults(scheduler: Scheduler, record: RunRecord) -> list[str]:
+    """Return the cause of the fault that ended a task, for each task that one ended."""
     faulted = [run.task["id"] for run in scheduler.runs if run.status == "fault"]
-    causes = [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
-    report, seconds = report_run(read_run(folder)), perf_counter() - started
-    return Summary(report, statuses, seconds, scheduler.recorded, _grouped(causes))
+    return [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
 
 
 def in_words(statuses: Mapping[str, int]) -> str:
     """Return how many tasks ended in each way."""
-    return ", ".join(f"{count} {STATUSES[status]}" for status, count in statuses.items() if count)
+    counted = [f"{count} {STATUSES[status]}" for status, count in statuses.items() if count]
+    return ", ".join(counted)
 
 
 def _grouped(causes: Sequence[str]) -> dict[str, int]:
     """Count causes, the most frequent first, under the words of the first of each group."""
     alike: dict[str, list[str]] = {}
     for cause in causes:
-        alike.setdefault(re.sub(r"\d+", "", cause), []).append(cause)
-    return {group[0]: len(group) for group in sorted(alike.values(), key=len, reverse=True)}
+        without_numbers = re.sub(r"\d+", "", cause)
+        alike.setdefault(without_numbers, []).append(cause)
+    groups = sorted(alike.values(), key=len, reverse=True)
+    return {group[0]: len(group) for group in groups}
 
 
 def _default_folder(settings: RunSettings, setup: Setup) -> Path:
@@ -243,4 +318,6 @@ def _wait_for(work: Coroutine[Any, Any, Summary]) -> Summary:
     loop = None
     with suppress(RuntimeError):
         loop = asyncio.get_running_loop()  # a notebook's cells run in one
-    return run_blocking(work) if loop else asyncio.run(work)
+    if loop:
+        return run_blocking(work)
+    return asyncio.run(work)

@@ -89,18 +89,25 @@ def set_up(
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
     environment.expect_programs(tasks)
+    ids = [task["id"] for task in tasks]
+    rules = settings.rules(environment)
+    # Reviews play the actions of a trial again, so they have to be as strict as the trial was.
+    environment = rules.applied_to(environment)
     graph = settings.build(
         environment,
         budgets=budgets,
-        lessons=settings.lessons_of([task["id"] for task in tasks]),
+        lessons=settings.lessons_of(ids),
         connections=connections,
+        heuristic=rules.heuristic,
     )
     for client in graph.clients:
         # A batch whose model never answers stops, also around an agent of the user's.
         client.answered = False
     if settings.first_trial_of is not None:
-        share_first_trials(graph, settings, [task["id"] for task in tasks])
-    secrets = [secret for client in graph.clients for secret in secrets_of(client.model, settings.base_url)]
+        share_first_trials(graph, settings, ids)
+    secrets: list[str] = []
+    for client in graph.clients:
+        secrets += secrets_of(client.model, settings.base_url)
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
     return Setup(graph, tasks, budgets, environment, list(dict.fromkeys(secrets)))
@@ -114,8 +121,6 @@ async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, 
         environment = await to_thread(settings.make_environment)
         stack.push_async_callback(_close, environment)
         settings = settings.resolved(environment)
-        # Reviews play the actions of a trial again, so they have to be as strict as the trial was.
-        environment = settings.rules(environment).applied_to(environment)
         connections = await stack.enter_async_context(_connections(settings))
         setup = set_up(settings, environment, connections)
         stack.push_async_callback(setup.graph.pool.aclose)
@@ -128,7 +133,9 @@ async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: st
     async with AsyncExitStack() as stack:
         where = settings.database or folder / CHECKPOINTS
         saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))
-        store = await stack.enter_async_context(open_lessons(settings.lessons)) if settings.lessons else None
+        store = None
+        if settings.lessons:
+            store = await stack.enter_async_context(open_lessons(settings.lessons))
         graph = setup.graph.compile(checkpointer=saver, store=store)
         make = partial(
             TaskRun,
@@ -150,7 +157,9 @@ async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: st
 
 def user_of(environment: Environment, task: Task) -> str | None:
     """Return the user whose lessons a task uses, if its file names users."""
-    return environment.user_of(task) if isinstance(environment, AgentTasks) else None
+    if isinstance(environment, AgentTasks):
+        return environment.user_of(task)
+    return None
 
 
 async def _close(environment: Environment) -> None:

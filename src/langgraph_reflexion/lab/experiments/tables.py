@@ -47,16 +47,15 @@ class Table:
         for name in self.head[1:]:
             table.add_column(Text(name), justify="right")
         columns = max(1, len(self.head) - 1)
-        longest = max(
-            (len(cell.text) for row in self.rows for cell in row if isinstance(cell, PercentCell)), default=0
-        )
+        longest = 0
+        for row in self.rows:
+            shares = [cell for cell in row if isinstance(cell, PercentCell)]
+            longest = max([longest, *(len(cell.text) for cell in shares)])
         bar = max(0, min(BAR, (console.width - 8) // columns - longest - 4))
         for row in self.rows:
             if len(row) == 1:
                 table.add_section()
-            table.add_row(
-                *(_drawn(cell, bar) if isinstance(cell, PercentCell) else Text(printable(cell)) for cell in row)
-            )
+            table.add_row(*(_drawn(cell, bar) for cell in row))
         console.print(Text(self.title, "bold"))
         console.print(table)
         if self.caption:
@@ -68,9 +67,12 @@ class Table:
 
     def html(self) -> Markup:
         """Return the table as HTML, every text escaped."""
-        head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in self.head)
+        column = Markup('<th scope="col">{}</th>')
+        head = Markup("").join(column.format(name) for name in self.head)
         rows = Markup("\n").join(self._row(row) for row in self.rows)
-        caption = Markup('\n<p class="facts">{}</p>').format(printable(self.caption)) if self.caption else ""
+        caption = Markup("")
+        if self.caption:
+            caption = Markup('\n<p class="facts">{}</p>').format(printable(self.caption))
         return Markup(
             '<h3>{}</h3>\n<table class="grid" style="white-space: pre" aria-label="{}">'
             "<thead><tr>{}</tr></thead>\n<tbody>{}</tbody></table>{}"
@@ -80,15 +82,23 @@ class Table:
         return framed(self.html())
 
     def _row(self, row: Sequence[Cell]) -> Markup:
-        first = Markup('<th scope="row"{}>{}</th>').format(
-            Markup(' colspan="{}"').format(len(self.head)) if len(row) == 1 else "", printable(str(row[0]))
-        )
-        return Markup("<tr>{}{}</tr>").format(first, Markup("").join(map(_html, row[1:])))
+        name, *cells = row
+        span = Markup("")
+        if not cells:
+            span = Markup(' colspan="{}"').format(len(self.head))
+        first = Markup('<th scope="row"{}>{}</th>').format(span, printable(str(name)))
+        others = Markup("").join(map(_html, cells))
+        return Markup("<tr>{}{}</tr>").format(first, others)
 
 
-def _drawn(cell: PercentCell, bar: int) -> Text:
+def _drawn(cell: Cell, bar: int) -> Text:
+    """Return a cell for a terminal, a share with a bar of this many characters."""
+    if not isinstance(cell, PercentCell):
+        return Text(printable(cell))
     filled = round(bar * cell.share)
-    return Text("━" * filled, "green").append("·" * (bar - filled), "dim").append(f" {cell.text}", "default")
+    drawn = Text("━" * filled, "green")
+    drawn.append("·" * (bar - filled), "dim")
+    return drawn.append(f" {cell.text}", "default")
 
 
 def _html(cell: Cell) -> Markup:

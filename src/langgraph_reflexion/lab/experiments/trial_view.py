@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from langgraph_reflexion.lab.experiments.metrics import WRONG_ANSWER, failure, tokens
@@ -40,22 +39,29 @@ class TrialView:
     @property
     def hidden_steps(self) -> int:
         """N first steps that are left out."""
-        return self.shared_steps or 0 if self.shared_with else 0
+        if not self.shared_with:
+            return 0
+        return self.shared_steps or 0
 
     @property
     def facts(self) -> list[str]:
         """What its prompts contained, and which of its steps are not shown, in sentences."""
-        trials = " and ".join(", ".join(map(str, self.remembered)).rsplit(", ", 1))  # 1, 2 and 3
-        lessons, hidden = ", ".join(each["id"] for each in self.row.get("lessons", [])), self.hidden_steps
-        which = f"{hidden} steps are those" if hidden > 1 else "step is that"
-        facts = {
-            f"In the prompt: every step of trial {self.last_attempt}.": self.last_attempt,
-            f"In the prompt: reflections on trial{'s' * (len(self.remembered) > 1)} {trials}.": trials,
-            f"In the prompt: lessons {printable(lessons)}.": lessons,
-            "Its steps were not recorded.": "steps" not in self.row,
-            f"The first {which} {self.shared_with}.": hidden,
-        }
-        return [fact for fact, holds in facts.items() if holds]
+        said = []
+        if self.last_attempt:
+            said.append(f"In the prompt: every step of trial {self.last_attempt}.")
+        if self.remembered:
+            said.append(f"In the prompt: reflections on {_trials_in_words(self.remembered)}.")
+        lessons = ", ".join(lesson["id"] for lesson in self.row.get("lessons", []))
+        if lessons:
+            said.append(f"In the prompt: lessons {printable(lessons)}.")
+        if "steps" not in self.row:
+            said.append("Its steps were not recorded.")
+        hidden = self.hidden_steps
+        if hidden == 1:
+            said.append(f"The first step is that {self.shared_with}.")
+        elif hidden:
+            said.append(f"The first {hidden} steps are those {self.shared_with}.")
+        return said
 
     @property
     def outcome(self) -> str:
@@ -68,20 +74,30 @@ class TrialView:
         reason = failure(row) or ""
         if row["success"] is None and reason == WRONG_ANSWER:
             reason = ""  # it is only known that it was not accepted
+        parts = [f"verdict: {verdict}", f"truth: {truth}"]
+        if reason:
+            parts.append(printable(reason))
         # An agent without tools takes none, and neither does a trial that a fault ends at once.
-        actions = count(row["actions"], "action") if row["actions"] else ""
-        parts = [f"verdict: {verdict}", f"truth: {truth}", printable(reason), actions]
-        return ", ".join(part for part in parts if part)
+        if row["actions"]:
+            parts.append(count(row["actions"], "action"))
+        return ", ".join(parts)
 
     def as_json(self) -> dict[str, Any]:
         """Return the trial as plain JSON, every text printable."""
-        row, evaluation = self.row, self.row.get("evaluation")
+        row = self.row
+        solved = row["success"]
+        if solved is None:
+            solved = row["verdict"]
+        evaluation = row.get("evaluation")
+        feedback = ""
+        if evaluation:
+            feedback = evaluation["feedback"]
         return {
             "trial": row["trial"],
             "verdict": row["verdict"],
             "unverified": row.get("unverified", False),
             "truth": row["success"],
-            "solved": row["verdict"] if row["success"] is None else row["success"],
+            "solved": solved,
             "score": row["score"],
             "reason": printable(failure(row) or ""),
             "actions": row["actions"],
@@ -91,42 +107,64 @@ class TrialView:
             "recorded": "steps" in row,
             "observation": printable(row.get("observation", "")),
             "shared_steps": self.shared_steps,
-            "steps": [
-                [
-                    step["number"],
-                    printable(step["thought"]),
-                    printable(step["action"]["text"]) if step["action"] else None,
-                    printable(step["observation"]),
-                ]
-                for step in self.steps
-            ],
-            "feedback": printable(evaluation["feedback"]) if evaluation else "",
+            "steps": [_step_as_json(step) for step in self.steps],
+            "feedback": printable(feedback),
             "reflection": printable(row["reflection"] or ""),
             "notes": [printable(note) for note in row["notes"]],
             "fault": printable(row["fault"]),
         }
 
 
+def _trials_in_words(trials: Sequence[int]) -> str:
+    """Return some trials in words: `trial 1`, `trials 1 and 2`, `trials 1, 2 and 3`."""
+    *others, last = map(str, trials)
+    if not others:
+        return f"trial {last}"
+    return f"trials {', '.join(others)} and {last}"
+
+
+def _step_as_json(step: "Step") -> list[Any]:
+    """Return a step as a list, every text printable: its number, thought, action and observation."""
+    action = None
+    if step["action"]:
+        action = printable(step["action"]["text"])
+    return [step["number"], printable(step["thought"]), action, printable(step["observation"])]
+
+
 def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[TrialView]:
     """Return the trials of a task in order, from its run's settings and its own rows."""
+    strategy = Strategy.RETRY
     # An imported log may have a strategy of its own, whose prompts are unknown.
-    known = settings["strategy"] in list(Strategy)
-    strategy, views = Strategy(settings["strategy"]) if known else Strategy.RETRY, []
+    if settings["strategy"] in list(Strategy):
+        strategy = Strategy(settings["strategy"])
+    # Of an agent's trials nothing is known but the verdict.
+    truth_unknown = settings.get("actor") == "agent" and not is_oracle(settings)
+    views = []
     before: TrialRow | None = None
     for row in rows:
-        if settings.get("actor") == "agent" and not is_oracle(settings):
-            # Of an agent's trials nothing is known but the verdict.
+        if truth_unknown:
             row = TrialRow(**{**row, "success": None})
-        reflected = [each["trial"] for each in rows if each["trial"] < row["trial"] and each["reflection"]]
-        # Other memories drop no reflection; at most they condense the oldest.
-        windowed = settings.get("memory", "window") == "window"
-        size = (windowed and settings.get("memory_size")) or len(reflected)
-        remembered = reflected[-size:] if strategy.reflects and size else []
-        attempt = row["trial"] - 1 if strategy.shows_last_attempt and row["trial"] > 1 else None
+        remembered: list[int] = []
+        if strategy.reflects:
+            remembered = _remembered(settings, rows, row["trial"])
+        attempt = None
+        if strategy.shows_last_attempt and row["trial"] > 1:
+            attempt = row["trial"] - 1
         shared = first_difference(before, row)
         views.append(TrialView(row, remembered, attempt, shared, f"of trial {row['trial'] - 1}"))
         before = row
     return views
+
+
+def _remembered(settings: Mapping[str, Any], rows: Sequence[TrialRow], trial: int) -> list[int]:
+    """Return the trials whose reflections were in the prompt of a trial, oldest first."""
+    reflected = [row["trial"] for row in rows if row["trial"] < trial and row["reflection"]]
+    size = settings.get("memory_size")
+    # Other memories drop no reflection; at most they condense the oldest.
+    windowed = settings.get("memory", "window") == "window"
+    if windowed and size:
+        return reflected[-size:]
+    return reflected
 
 
 def first_difference(before: TrialRow | None, now: TrialRow) -> int | None:
@@ -135,10 +173,18 @@ def first_difference(before: TrialRow | None, now: TrialRow) -> int | None:
         return None
     if before.get("observation") != now.get("observation"):
         return 0
-    pairs = zip(before["steps"], now["steps"], strict=False)
-    return sum(1 for _ in takewhile(lambda pair: _visible(pair[0]) == _visible(pair[1]), pairs))
+    shared = 0
+    for one, other in zip(before["steps"], now["steps"], strict=False):
+        if _visible(one) != _visible(other):
+            break
+        shared += 1
+    return shared
 
 
 def _visible(step: "Step") -> tuple[str, str]:
+    """Return what the world shows of a step: its action and its observation."""
     # A step without an action is known by its thought.
-    return step["action"]["text"] if step["action"] else step["thought"], step["observation"]
+    done = step["thought"]
+    if step["action"]:
+        done = step["action"]["text"]
+    return done, step["observation"]

@@ -77,10 +77,10 @@ class Trials:
                 console.print(line)
 
     def html(self) -> Markup:
-        trials = [
-            view.as_json() | {"outcome": view.outcome, "hidden": view.hidden_steps, "facts": view.facts}
-            for view in self.views
-        ]
+        trials = []
+        for view in self.views:
+            more = {"outcome": view.outcome, "hidden": view.hidden_steps, "facts": view.facts}
+            trials.append(view.as_json() | more)
         return fill("trials.html.j2", title=printable(self.title), caption=self.caption, trials=trials)
 
     def __repr__(self) -> str:
@@ -102,19 +102,19 @@ class SideBySide:
         return f"{self.one!r}\n{self.other!r}"
 
     def _repr_html_(self) -> str:
-        left, right = (trials.html() for trials in self._columns())
-        return framed(Markup('<div class="beside">\n{}\n</div>').format(left + right))
+        left = _compared(self.one, self.other, "")
+        right = _compared(self.other, self.one, "on the left")
+        return framed(Markup('<div class="beside">\n{}\n</div>').format(left.html() + right.html()))
 
-    def _columns(self) -> tuple[Trials, Trials]:
-        def column(trials: Trials, other: Trials, shared_with: str) -> Trials:
-            known = {view.row["trial"]: view.row for view in other.views}
-            views = []
-            for view in trials.views:
-                shared = first_difference(known.get(view.row["trial"]), view.row)
-                views.append(replace(view, shared_steps=shared, shared_with=shared_with))
-            return replace(trials, views=tuple(views))
 
-        return column(self.one, self.other, ""), column(self.other, self.one, "on the left")
+def _compared(trials: Trials, other: Trials, shared_with: str) -> Trials:
+    """Return trials that know how many first steps they share with the same trials of another branch or run."""
+    known = {view.row["trial"]: view.row for view in other.views}
+    views = []
+    for view in trials.views:
+        shared = first_difference(known.get(view.row["trial"]), view.row)
+        views.append(replace(view, shared_steps=shared, shared_with=shared_with))
+    return replace(trials, views=tuple(views))
 
 
 def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials:
@@ -127,29 +127,56 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     Raises:
         ConfigurationError: no trial has begun.
     """
-    last: dict[int, Mapping[str, Any]] = {}
-    for state in [states] if isinstance(states, Mapping) else states:
-        # The first state holds the input only.
-        if "episode" in state and "trial" in state:
-            if last and (state["trial"] < max(last) or state["task"]["id"] != last[max(last)]["task"]["id"]):
-                last.clear()  # another task began on the thread
-            last[state["trial"]] = state
+    if isinstance(states, Mapping):
+        states = [states]
+    last = _last_states(states)
     if not last:
         raise ConfigurationError('no trial was begun: give a final state, or those of stream_mode="values"')
+    # The state that came last, whichever trial it is of.
     final = list(last.values())[-1]
-    lessons = {each["trial"]: each["text"] for state in last.values() for each in state["reflections"]}
+    task = final["task"]
+    reflections: dict[int, str] = {}
+    for state in last.values():
+        reflections.update({each["trial"]: each["text"] for each in state["reflections"]})
     records = {record["trial"]: record for record in final["trials"]}
     views: list[TrialView] = []
+    before: TrialRow | None = None
     for trial in range(1, final["trial"] + 1):
-        at = last.get(trial)
-        row = _row(final["task"]["id"], trial, records.get(trial), lessons.get(trial))
-        row = cast(TrialRow, {**row, **(trajectory_of(at) if at else {})})
-        remembered = [each["trial"] for each in at["reflections"] if each["trial"] < trial] if at else []
-        attempt = trial - 1 if at and at.get("last_attempt") else None
-        shared = first_difference(views[-1].row if views else None, row)
-        views.append(TrialView(row, remembered, attempt, shared, f"of trial {trial - 1}"))
-    name: str = final["task"]["instruction"] or final["task"]["id"]
+        row = _row(task["id"], trial, records.get(trial), reflections.get(trial))
+        view = _view(row, last.get(trial), before)
+        views.append(view)
+        before = view.row
+    name: str = task["instruction"] or task["id"]
     return Trials(name.partition("\n")[0], tuple(views))
+
+
+def _last_states(states: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """Return the last state of each trial of the last task."""
+    last: dict[int, Mapping[str, Any]] = {}
+    for state in states:
+        # The first state holds the input only.
+        if "episode" not in state or "trial" not in state:
+            continue
+        if last:
+            latest = max(last)
+            if state["trial"] < latest or state["task"]["id"] != last[latest]["task"]["id"]:
+                last.clear()  # another task began on the thread
+        last[state["trial"]] = state
+    return last
+
+
+def _view(row: TrialRow, state: Mapping[str, Any] | None, before: TrialRow | None) -> TrialView:
+    """Return a trial with what its last state knows of it, if there is one."""
+    trial = row["trial"]
+    remembered: list[int] = []
+    attempt = None
+    if state:
+        row = cast(TrialRow, {**row, **trajectory_of(state)})
+        remembered = [each["trial"] for each in state["reflections"] if each["trial"] < trial]
+        if state.get("last_attempt"):
+            attempt = trial - 1
+    shared = first_difference(before, row)
+    return TrialView(row, remembered, attempt, shared, f"of trial {trial - 1}")
 
 
 def trials_of_thread(graph: "CompiledStateGraph[Any, Any, Any, Any]", config: "RunnableConfig") -> Trials:
@@ -166,8 +193,11 @@ def trials_of_thread(graph: "CompiledStateGraph[Any, Any, Any, Any]", config: "R
     thread: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
     known = {_id(each.config): each for each in graph.get_state_history(thread)}
     branch = [end]
-    while (before := branch[-1].parent_config) and _id(before) in known:
-        branch.append(known[_id(before)])
+    before = end.parent_config
+    while before and _id(before) in known:
+        snapshot = known[_id(before)]
+        branch.append(snapshot)
+        before = snapshot.parent_config
     return trials_of(each.values for each in reversed(branch))
 
 
@@ -181,22 +211,34 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
     Raises:
         ConfigurationError: there is no such task, or none of its trials is finished.
     """
-    run = run if isinstance(run, Run) else read_run(run)
-    tasks: list[str] = run.info["tasks"]
-    if task not in tasks:
-        if not (task.isdecimal() and 1 <= int(task) <= len(tasks)):
-            known = f"give an id such as {tasks[0]!r}, or a number from 1 to {len(tasks)}"
-            raise ConfigurationError(f"{run.folder} has no task {task!r}: {known}")
-        task = tasks[int(task) - 1]
+    if not isinstance(run, Run):
+        run = read_run(run)
+    task = _task_of(run, task)
+    ended = ""
+    if task in run.errors:
+        ended = f"ended by an error: {printable(run.errors[task])} ({run.folder / ERRORS})"
     views = trial_views(run.settings, run.whole_trials(task))
-    ended = f"ended by an error: {printable(run.errors[task])} ({run.folder / ERRORS})" if task in run.errors else ""
+    if not views and ended:
+        raise ConfigurationError(f"{run.folder}: {printable(task)} {ended}")
     if not views:
-        why = f"{printable(task)} {ended}" if ended else f"no trial of {printable(task)} is finished yet"
-        raise ConfigurationError(f"{run.folder}: {why}")
-    caption = f"{described(run.settings)}{BETWEEN}{code_of(run.info)}" + (f"\nThe task {ended}" if ended else "")
+        raise ConfigurationError(f"{run.folder}: no trial of {printable(task)} is finished yet")
+    caption = f"{described(run.settings)}{BETWEEN}{code_of(run.info)}"
+    if ended:
+        caption += f"\nThe task {ended}"
     if not run.has_prompts:
         caption += f"\n{NO_PROMPTS}"
     return Trials(task, tuple(views), caption, run)
+
+
+def _task_of(run: Run, name: str) -> str:
+    """Return the id of a task of a run that is named by its id, or by its number from 1."""
+    tasks: list[str] = run.info["tasks"]
+    if name in tasks:
+        return name
+    if name.isdecimal() and 1 <= int(name) <= len(tasks):
+        return tasks[int(name) - 1]
+    known = f"give an id such as {tasks[0]!r}, or a number from 1 to {len(tasks)}"
+    raise ConfigurationError(f"{run.folder} has no task {name!r}: {known}")
 
 
 def _lines(view: TrialView) -> Iterator[RenderableType]:
@@ -208,27 +250,42 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
         yield Text(fact, "dim")
     if not view.hidden_steps:
         yield Text(trial["observation"])
-    shown = enumerate(trial["steps"][view.hidden_steps :], view.hidden_steps)
+    hidden = view.hidden_steps
+    shown = enumerate(trial["steps"][hidden:], hidden)
     for place, (number, thought, action, observation) in shown:
-        mark = Text(f"{number:>3} ", "bold yellow" if place == view.shared_steps else "dim")
+        # The first step that differs stands out.
+        style = "bold yellow" if place == view.shared_steps else "dim"
+        mark = Text(f"{number:>3} ", style)
         yield mark.append(thought or "(no thought)", "italic not bold default")
         if action is not None:
             yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4), expand=False)
         yield Padding(Text(observation), (0, 0, 0, 4), expand=False)
-    ends = [("Feedback", trial["feedback"]), *(("Note", note) for note in trial["notes"])]
-    ends += [("Fault", trial["fault"]), ("Reflection", trial["reflection"])]
+    ends = [("Feedback", trial["feedback"])]
+    ends += [("Note", note) for note in trial["notes"]]
+    ends.append(("Fault", trial["fault"]))
+    ends.append(("Reflection", trial["reflection"]))
     for name, text in ends:
         if text:
             yield Text(f"{name}: ", "bold").append(text, "not bold")
 
 
 def _row(task: str, trial: int, record: "TrialRecord | None", lesson: str | None) -> TrialRow:
-    unfinished = dict.fromkeys(("success", "verdict", "score")) | {"stop_reason": "unfinished", "actions": 0}
-    made: dict[str, Any] = {**record} if record else unfinished | {"usage": {}, "notes": [], "fault": ""}
-    return cast(
-        TrialRow,
-        {"task_id": task, "trial": trial, "reflection": lesson, **made, **add_usage(*made["usage"].values())},
-    )
+    """Return the row of a trial from its record, which an unfinished one does not have yet."""
+    made: dict[str, Any] = {
+        "success": None,
+        "verdict": None,
+        "score": None,
+        "stop_reason": "unfinished",
+        "actions": 0,
+        "usage": {},
+        "notes": [],
+        "fault": "",
+    }
+    if record:
+        made = dict(record)
+    row = {"task_id": task, "trial": trial, "reflection": lesson} | made
+    row |= add_usage(*made["usage"].values())
+    return cast(TrialRow, row)
 
 
 def _id(config: "RunnableConfig") -> str:

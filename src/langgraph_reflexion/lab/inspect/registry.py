@@ -26,7 +26,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 from langchain_core.messages import AIMessage, convert_to_messages
 
-from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
+from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.errors import ConfigurationError
@@ -67,20 +67,25 @@ class DemoProvider(ModelAPI):
     ) -> ModelOutput:
         written: Any = await messages_to_openai(input)
         messages = convert_to_messages(written)
-        options: dict[str, Any] = {} if config.seed is None else {"seed": config.seed}
+        options: dict[str, Any] = {}
+        if config.seed is not None:
+            options["seed"] = config.seed
         if tools and tool_choice != "none":
-            options["tools"] = [
-                {"type": "function", "function": tool.model_dump(exclude_none=True)} for tool in tools
-            ]
-        return _output(await DemoChatModel().ainvoke(messages, stop=config.stop_seqs, **options))
+            functions = [tool.model_dump(exclude_none=True) for tool in tools]
+            options["tools"] = [{"type": "function", "function": function} for function in functions]
+        reply = await DemoChatModel().ainvoke(messages, stop=config.stop_seqs, **options)
+        return _output(reply)
 
 
 def _output(reply: AIMessage) -> ModelOutput:
+    """Return a reply of the demo model as Inspect's."""
     calls = [
         ToolCall(id=call["id"] or "", function=call["name"], arguments=call["args"]) for call in reply.tool_calls
     ]
+    ended: StopReason = "stop"
+    if calls:
+        ended = "tool_calls"
     message = ChatMessageAssistant(content=reply.text, tool_calls=calls or None, model=MODEL, source="generate")
-    ended: StopReason = "tool_calls" if calls else "stop"
     # Without usage, Inspect would download an encoding to count tokens.
     used = reply.usage_metadata or {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     return ModelOutput(
@@ -116,7 +121,9 @@ def reflexion(
         ConfigurationError: a setting is invalid.
         EnvironmentUnavailable: the environment cannot be used here.
     """
-    made = load_environment(environment, **{"seed": read_settings(settings).seed, **(options or {})})
+    of_environment: dict[str, Any] = {"seed": read_settings(settings).seed}
+    of_environment.update(options or {})
+    made = load_environment(environment, **of_environment)
     chosen = made.choose_split(split)
     tasks = tasks_of(made, chosen)
     if not tasks:
@@ -133,13 +140,21 @@ def reflexion(
 
 
 def _registered(environment: str) -> Callable[..., InspectTask]:
+    """Return the task of an environment, which Inspect finds by the environment's name."""
+
     def make(split: str | None = None, options: dict[str, Any] | None = None, **settings: Any) -> InspectTask:
         return reflexion(environment, split, options, **settings)
 
-    make.__name__ = make.__qualname__ = environment
+    make.__name__ = environment
+    make.__qualname__ = environment
     make.__doc__ = f"The tasks of {environment}; the parameters are those of `reflexion`."
     made: Callable[..., InspectTask] = task(make)
     return made
 
 
-globals().update({name: _registered(name) for name in ENVIRONMENTS})
+alfworld = _registered("alfworld")
+fever = _registered("fever")
+hotpotqa = _registered("hotpotqa")
+programming = _registered("programming")
+webshop = _registered("webshop")
+workspace = _registered("workspace")

@@ -76,14 +76,21 @@ class GraphFactory:
         Raises:
             ConfigurationError: a setting is wrong, and the graph is to be run.
         """
-        if run := runtime.execution_runtime:
-            given = {name: value for name, value in (run.context or {}).items() if not name.startswith(OWN_KEYS)}
+        run = runtime.execution_runtime
+        if run:
+            context = run.context or {}
+            given = {name: value for name, value in context.items() if not name.startswith(OWN_KEYS)}
             return self.graph(validated(self.form, given, "setting"))
-        given = config.get("configurable", {})
+        return self.graph(self._settings_to_read(config), runs=False)
+
+    def _settings_to_read(self, config: RunnableConfig) -> SettingsForm:
+        """Return the settings of a graph that is drawn or read, where only the strategy counts."""
+        configurable = config.get("configurable", {})
+        given = {name: value for name, value in configurable.items() if name == "strategy"}
         try:
-            return self.graph(self.form(**{name: given[name] for name in ["strategy"] if name in given}), runs=False)
+            return self.form(**given)
         except ValidationError:
-            return self.graph(self.form(), runs=False)
+            return self.form()
 
     @asynccontextmanager
     async def graph(self, settings: SettingsForm, *, runs: bool = True) -> AsyncIterator[Compiled]:
@@ -104,7 +111,8 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
     """Return the factory of an environment's graphs."""
     # Read once, when the server starts.
     allowed = server_options(environment.name)
-    settings_type, form = settings_form(environment), task_form(environment, allowed)
+    settings_type = settings_form(environment)
+    form = task_form(environment, allowed)
 
     def build(settings: SettingsForm, runs: bool) -> BuiltGraph:
         chosen = settings.reflexion()
@@ -115,12 +123,17 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         # To the server every use of SQLite blocks, even in memory.
         made.blocking = True
         rules = chosen.rules(made)
-        played = made.for_actor(rules.actor) if rules.actor in made.actors else made
-        models: dict[str, Any] = {} if runs else {"model": UnaskedChatModel()}
+        played = made
+        if rules.actor in made.actors:
+            played = made.for_actor(rules.actor)
+        models: dict[str, Any] = {}
+        if not runs:
+            models["model"] = UnaskedChatModel()
         graph = chosen.build(
             made,
             prompts=settings.prompts(load_prompts(played.prompts_from)),
             approval=settings.approval(played.actions()),
+            heuristic=rules.heuristic,
             **models,
         )
 
@@ -147,7 +160,9 @@ def with_form(
 
     async def begin(state: ReflexionState, config: RunnableConfig) -> Update:
         task = await asyncio.to_thread(find_task, state)
-        return cast(Update, await reset(state if task is None else {**state, "task": task}, config))
+        if task is not None:
+            state = {**state, "task": task}
+        return cast(Update, await reset(state, config))
 
     graph = ReflexionGraph(
         loop=made.loop,
@@ -160,7 +175,8 @@ def with_form(
         input_schema=form,
         output_schema=ReflexionState,
     )
-    described = {
-        name: {"description": (inspect.getdoc(node) or "").partition("\n\n")[0]} for name, node in made.loop.items()
-    }
+    described = {}
+    for name, node in made.loop.items():
+        summary, _, _ = (inspect.getdoc(node) or "").partition("\n\n")
+        described[name] = {"description": summary}
     return connect(graph, {**made.loop, "reset": begin}, made.rules, described)

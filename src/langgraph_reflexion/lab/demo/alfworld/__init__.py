@@ -28,7 +28,7 @@ from langgraph_reflexion.lab.demo.alfworld.world import (
     tell_room,
 )
 from langgraph_reflexion.lab.demo.persona import Act, habit
-from langgraph_reflexion.lab.demo.prompt import Prompt, Turn
+from langgraph_reflexion.lab.demo.prompt import Prompt
 
 CONFUSION = {4: 0.4, 5: 0.8}
 """Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""
@@ -94,13 +94,20 @@ def read_goal(prompt: Prompt) -> Goal:
     text = prompt.opening.rpartition("Your task is to:")[2].strip().lower()
     words = re.findall(r"[a-z/']+", text)
     classes = {class_of(place) for place in places_in(prompt.opening)}
-    kind = next((name for name, pattern in _KINDS if re.search(pattern, text)), "pick")
+    kinds = [name for name, pattern in _KINDS if re.search(pattern, text)]
+    kind = next(iter(kinds), "pick")
     nouns = [word for word in words if word not in _STOPWORDS]
     thing = next(iter(nouns), "")
-    targets = [word for word in nouns[1:] if word in classes]
-    target = nouns[-1] if kind == "look" and nouns else (targets[-1] if targets else "")
-    tool = re.search(rf"\bto {kind} (?:something|it), (?:take it )?to the (\w+)", prompt.system, re.IGNORECASE)
-    return Goal(kind, thing, target, tool[1].lower() if tool else "", text)
+    # A lamp is a thing, and not a place that the opening lists.
+    targets = nouns if kind == "look" else [word for word in nouns[1:] if word in classes]
+    target = ""
+    if targets:
+        target = targets[-1]
+    tool = ""
+    told = re.search(rf"\bto {kind} (?:something|it), (?:take it )?to the (\w+)", prompt.system, re.IGNORECASE)
+    if told:
+        tool = told[1].lower()
+    return Goal(kind, thing, target, tool, text)
 
 
 def _step(prompt: Prompt, goal: Goal, rng: Random) -> Move:
@@ -115,10 +122,11 @@ def _step(prompt: Prompt, goal: Goal, rng: Random) -> Move:
     thing, place = known
     if reaching := _reach(world, place, f"There is {thing} at {place}. I go there."):
         return reaching
-    crowd = len(world.contents.get(place, ()))
     # Whoever comes for a thing takes it; one that turns up among others may only be seen.
     came_for_it = notes.take_first or goal.thing in recalled.get(place, ())
-    if not came_for_it and rng.random() < CONFUSION.get(crowd, float(crowd > max(CONFUSION))):
+    crowd = len(world.contents.get(place, ()))
+    confusion = CONFUSION.get(crowd, float(crowd > max(CONFUSION)))
+    if not came_for_it and rng.random() < confusion:
         world.held = thing
         thought, name, args = _bring(world, goal, recalled)
         return f"I have {thing} now. {thought}", name, args
@@ -129,7 +137,9 @@ def _reach(world: Household, place: str, thought: str) -> Move | None:
     """Return the step that is needed before things at a place can be used; None if there is none."""
     if world.at != place:
         return thought, "go_to", {"receptacle": place}
-    return (f"{place} is closed. I open it.", "open", {"receptacle": place}) if place in world.closed else None
+    if place in world.closed:
+        return f"{place} is closed. I open it.", "open", {"receptacle": place}
+    return None
 
 
 def _reachable(world: Household, goal: Goal, notes: Notes) -> tuple[str, str] | None:
@@ -143,26 +153,41 @@ def _reachable(world: Household, goal: Goal, notes: Notes) -> tuple[str, str] | 
 
 
 def _bring(world: Household, goal: Goal, recalled: Mapping[str, set[str]]) -> Move:
+    """Return the next step with the thing in hand: to the lamp, to the tool, or to where it belongs."""
     held = world.held
     if goal.kind == "look":
-        lamps = world.where(goal.target)
-        if not lamps:
-            return _search(world, goal, Notes(), None, goal.target, recalled)
-        lamp, place = lamps[0]
-        if world.at != place:
-            return f"The {lamp} is at {place}. I take {held} there.", "go_to", {"receptacle": place}
-        return f"I hold {held} and stand at the {lamp}. I use it.", "use", {"object": lamp}
+        return _look_at_it(world, goal, recalled)
     if goal.tool and held not in world.treated:
-        tool = next((place for place in world.places if class_of(place) == goal.tool), goal.tool)
+        tool = _place_of_class(world, goal.tool)
         if world.at != tool:
             return f"I take {held} to {tool}.", "go_to", {"receptacle": tool}
         return f"I {goal.kind} {held} here.", goal.kind, {"object": held, "receptacle": tool}
-    target = next(iter(world.put_down.values()), None) or next(
-        (place for place in world.places if class_of(place) == goal.target), goal.target
-    )
+    target = _place_of_class(world, goal.target)
+    if world.put_down:
+        # Of two things the second belongs to the first.
+        target = next(iter(world.put_down.values()))
     if reaching := _reach(world, target, f"I bring {held} to {target}."):
         return reaching
     return f"I leave {held} at {target}.", "put", {"object": held, "receptacle": target}
+
+
+def _look_at_it(world: Household, goal: Goal, recalled: Mapping[str, set[str]]) -> Move:
+    """Return the next step to look at the thing in hand under the lamp."""
+    lamps = world.where(goal.target)
+    if not lamps:
+        return _search(world, goal, Notes(), None, goal.target, recalled)
+    lamp, place = lamps[0]
+    if world.at != place:
+        return f"The {lamp} is at {place}. I take {world.held} there.", "go_to", {"receptacle": place}
+    return f"I hold {world.held} and stand at the {lamp}. I use it.", "use", {"object": lamp}
+
+
+def _place_of_class(world: Household, wanted: str) -> str:
+    """Return the first place of a class; its class if none is known."""
+    for place in world.places:
+        if class_of(place) == wanted:
+            return place
+    return wanted
 
 
 def _search(
@@ -184,7 +209,9 @@ def _search(
     if not fresh:
         return f"I have looked everywhere and seen no {wanted}.", "look", {}
     fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))
-    place = rng.choice(fresh) if rng and rng.random() < STRAYS else fresh[0]
+    place = fresh[0]
+    if rng and rng.random() < STRAYS:
+        place = rng.choice(fresh)
     return f"I have not seen {_some(wanted)} yet. I look at {place}.", "go_to", {"receptacle": place}
 
 
@@ -213,80 +240,121 @@ def read_notes(reflections: tuple[str, ...], goal: Goal) -> Notes:
 
 def reflect(prompt: Prompt, rng: Random) -> str:
     """Name the action to blame, and what to know next time."""
-    goal, world = read_goal(prompt), read_world(prompt)
+    goal = read_goal(prompt)
+    world = read_world(prompt)
     earlier = read_notes(prompt.reflections, goal)
-    last = prompt.turns[-1] if prompt.turns else Turn("", "", "")
+    last_action = ""
+    if prompt.turns:
+        last_action = prompt.turns[-1].action
     if rng.random() < VAGUE:
         return (
-            f"My last action, {last.action or 'none'}, did not get me to the goal. "
+            f"My last action, {last_action or 'none'}, did not get me to the goal. "
             "I lost sight of my plan. Next time I will think more carefully before each step."
         )
     taken = {thing: place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing}
-    found = {**earlier.found, **dict(world.where(goal.thing)), **taken}
-    parts = []
-    mistaken = world.held if world.held not in world.picked_up else ""
-    if mistaken:
-        place = found.get(mistaken, "its place")
-        parts.append(
-            f"{last.action} could not work: I went on as if I held the thing, but I had only seen it. "
-            f"Next time I will take {mistaken} from {place} before I do anything else with it."
-        )
-    elif found:
-        parts.append("I found what I was looking for too late, and ran out of actions before I was done.")
-    else:
-        parts.append(f"I used up my actions on searching; {last.action} was as wrong a place as the others.")
+    # What was taken counts more than what was seen, and that more than what notes say.
+    found = earlier.found | dict(world.where(goal.thing)) | taken
+    mistaken = ""
+    if world.held not in world.picked_up:
+        mistaken = world.held
+    parts = [_blame(last_action, mistaken, found)]
     for thing, place in found.items():
         if thing != mistaken:
             parts.append(f"I know that {thing} was at {place}, so I will go there and take it at once.")
-    empty = [place for place, things in world.contents.items() if goal.thing not in map(class_of, things)]
-    searched = [*(place for place in earlier.searched if place not in empty), *empty][-NOTED:]
-    if searched and len(found) < (2 if goal.kind == "two" else 1):
+    searched = _searched_in_vain(world, goal, earlier)
+    needed = _number_of_things(goal)
+    if searched and len(found) < needed:
         parts.append(
             f"There is no {goal.thing} at {', '.join(searched)}. Next time I will look in the other places first."
         )
-    parts.append(tell_room(world.places, seen_at_first(world)))
-    return " ".join(filter(None, parts))
+    room = tell_room(world.places, seen_at_first(world))
+    if room:
+        parts.append(room)
+    return " ".join(parts)
+
+
+def _blame(last_action: str, mistaken: str, found: Mapping[str, str]) -> str:
+    """Say what went wrong: a thing that was only believed to be held, or too long a search."""
+    if mistaken:
+        place = found.get(mistaken, "its place")
+        return (
+            f"{last_action} could not work: I went on as if I held the thing, but I had only seen it. "
+            f"Next time I will take {mistaken} from {place} before I do anything else with it."
+        )
+    if found:
+        return "I found what I was looking for too late, and ran out of actions before I was done."
+    return f"I used up my actions on searching; {last_action} was as wrong a place as the others."
+
+
+def _searched_in_vain(world: Household, goal: Goal, earlier: Notes) -> list[str]:
+    """Return the last places that have been searched without finding the thing, in this trial or before."""
+    empty = []
+    for place, things in world.contents.items():
+        if goal.thing not in map(class_of, things):
+            empty.append(place)
+    before = [place for place in earlier.searched if place not in empty]
+    return (before + empty)[-NOTED:]
+
+
+def _number_of_things(goal: Goal) -> int:
+    """Return how many things a task wants to be brought."""
+    if goal.kind == "two":
+        return 2
+    return 1
 
 
 def learn(prompt: Prompt) -> str:
     """Say what worked, and what this trial and the notes saw of the room."""
-    goal, world = read_goal(prompt), read_world(prompt)
+    goal = read_goal(prompt)
+    world = read_world(prompt)
     places = [place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing]
+    where = " and ".join(dict.fromkeys(places)) or "its place"
     known = {place: sorted(things) for place, things in read_rooms(prompt.reflections, world.places).items()}
     known |= seen_at_first(world)
-    worked = f"I found the {goal.thing} at {' and '.join(dict.fromkeys(places)) or 'its place'}, and that was it."
-    return f"{worked} {tell_room(world.places, known)}"
+    return f"I found the {goal.thing} at {where}, and that was it. {tell_room(world.places, known)}"
 
 
 def judge(prompt: Prompt) -> str:
     """Say whether the observations show the task done."""
-    goal, world = read_goal(prompt), read_world(prompt)
-    done = [
-        (thing, place)
-        for thing, place in world.put_down.items()
-        if (class_of(thing), class_of(place)) == (goal.thing, goal.target)
-        and (not goal.tool or thing in world.treated)
-    ]
+    goal = read_goal(prompt)
+    world = read_world(prompt)
     if goal.kind == "look":
-        solved = world.lamp_lit and class_of(world.held) == goal.thing and world.held in world.picked_up
+        holds_it = class_of(world.held) == goal.thing and world.held in world.picked_up
+        solved = world.lamp_lit and holds_it
         reason = f"The lamp was used while holding {world.held or 'nothing'}."
     else:
-        needed = 2 if goal.kind == "two" else 1
-        solved = len(done) >= needed and len({place for _, place in done}) == 1
-        reason = f"Of {needed} needed, {len(done)} came to where the task wants it, in the state it wants."
-    return f"{reason}\nVerdict: {'yes' if solved else 'no'}"
+        needed = _number_of_things(goal)
+        places = _places_of_brought(world, goal)
+        solved = len(places) >= needed and len(set(places)) == 1
+        reason = f"Of {needed} needed, {len(places)} came to where the task wants it, in the state it wants."
+    verdict = "yes" if solved else "no"
+    return f"{reason}\nVerdict: {verdict}"
+
+
+def _places_of_brought(world: Household, goal: Goal) -> list[str]:
+    """Return the place of each thing that was brought where the task wants it, in the state it wants."""
+    places = []
+    for thing, place in world.put_down.items():
+        belongs = class_of(thing) == goal.thing and class_of(place) == goal.target
+        treated = not goal.tool or thing in world.treated
+        if belongs and treated:
+            places.append(place)
+    return places
 
 
 def _as_text(name: str, args: dict[str, str], system: str) -> str:
-    thing, place = args.get("object", ""), args.get("receptacle", "")
+    """Return an action as text, as the instruction writes it."""
+    thing = args.get("object", "")
+    place = args.get("receptacle", "")
     match name:
         case "go_to":
             return f"go to {place}"
         case "take":
             return f"take {thing} from {place}"
         case "put":
-            how = "put {} in/on {}" if "put {object} in/on {receptacle}" in system else "move {} to {}"
-            return how.format(thing, place)
+            if "put {object} in/on {receptacle}" in system:
+                return f"put {thing} in/on {place}"
+            return f"move {thing} to {place}"
         case "clean" | "heat" | "cool":
             return f"{name} {thing} with {place}"
     return f"{name} {thing or place}".strip()

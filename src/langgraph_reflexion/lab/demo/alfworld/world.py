@@ -28,12 +28,11 @@ class Household:
 
     def where(self, kind: str) -> list[tuple[str, str]]:
         """Return the things of a class that were seen, and their places, but for things put down on purpose."""
-        return [
-            (thing, place)
-            for place, things in self.contents.items()
-            for thing in things
-            if class_of(thing) == kind and thing not in self.put_down
-        ]
+        found: list[tuple[str, str]] = []
+        for place, things in self.contents.items():
+            here = [thing for thing in things if class_of(thing) == kind and thing not in self.put_down]
+            found += [(thing, place) for thing in here]
+        return found
 
 
 def read_world(prompt: Prompt) -> Household:
@@ -45,37 +44,55 @@ def read_world(prompt: Prompt) -> Household:
 
 
 def _read_turn(world: Household, turn: Turn) -> None:
-    seen = turn.observation
-    if seen == "Nothing happens.":
-        if turn.action.startswith(("go to ", "go_to ")) and turn.action[6:] in world.places:
-            # Places that share a spot cannot be gone to from each other; one stands there already.
-            world.at = turn.action[6:]
-            world.contents.setdefault(world.at, [])
-    elif seen.startswith("You arrive at"):
-        world.at = turn.action[6:]
-    if claimed := re.search(rf"\bI have ({NAME}) now\b", turn.thought):
+    """Read one step into the household."""
+    _read_place(world, turn)
+    # What the model believes to hold comes before what the answer says of it.
+    claimed = re.search(rf"\bI have ({NAME}) now\b", turn.thought)
+    if claimed:
         world.held = claimed[1]
+    _read_change(world, turn.observation)
+    _read_contents(world, turn.observation)
+
+
+def _read_place(world: Household, turn: Turn) -> None:
+    """Read where the agent stands."""
+    destination = turn.action[6:]
+    if turn.observation.startswith("You arrive at"):
+        world.at = destination
+        return
+    goes = turn.action.startswith(("go to ", "go_to "))
+    if turn.observation == "Nothing happens." and goes and destination in world.places:
+        # Places that share a spot cannot be gone to from each other; one stands there already.
+        world.at = destination
+        world.contents.setdefault(destination, [])
+
+
+def _read_change(world: Household, seen: str) -> None:
+    """Read what an action has changed."""
     if taken := re.match(rf"You pick up the ({NAME}) from the ({NAME})", seen):
-        world.held = taken[1]
-        world.picked_up.setdefault(taken[1], taken[2])
+        thing, place = taken.groups()
+        world.held = thing
+        world.picked_up.setdefault(thing, place)
         for things in world.contents.values():
-            if taken[1] in things:
-                things.remove(taken[1])
+            if thing in things:
+                things.remove(thing)
     elif put := re.match(rf"You (?:move|put) the ({NAME}) (?:to|in/on) the ({NAME})", seen):
+        thing, place = put.groups()
         world.held = ""
-        world.put_down[put[1]] = put[2]
+        world.put_down[thing] = place
     elif treated := re.match(rf"You (?:clean|heat|cool) the ({NAME}) using", seen):
         world.treated.add(treated[1])
     elif seen.startswith("You turn on the"):
         world.lamp_lit = True
-    for place in re.findall(rf"\b[Tt]he ({NAME}) is closed", seen):
-        world.closed.add(place)
-    for place in re.findall(rf"\b[Tt]he ({NAME}) is open", seen):
-        world.closed.discard(place)
-    for where, open_place, things in re.findall(
-        rf"(?:On the ({NAME})|[Tt]he ({NAME}) is open\. In it), you see ([^.]*)\.", seen
-    ):
-        world.contents[where or open_place] = re.findall(NAME, things)
+
+
+def _read_contents(world: Household, seen: str) -> None:
+    """Read which places are open, and what is in or on them."""
+    world.closed.update(re.findall(rf"\b[Tt]he ({NAME}) is closed", seen))
+    world.closed.difference_update(re.findall(rf"\b[Tt]he ({NAME}) is open", seen))
+    on_or_in = rf"(?:On the ({NAME})|[Tt]he ({NAME}) is open\. In it), you see ([^.]*)\."
+    for on, inside, things in re.findall(on_or_in, seen):
+        world.contents[on or inside] = re.findall(NAME, things)
 
 
 def seen_at_first(world: Household) -> dict[str, list[str]]:
@@ -91,25 +108,44 @@ def seen_at_first(world: Household) -> dict[str, list[str]]:
 
 def tell_room(places: Sequence[str], seen: Mapping[str, Sequence[str]]) -> str:
     """Describe the contents of a room, and the furniture that identifies it; empty for no contents."""
-    things = {place: list(dict.fromkeys(found)) for place, found in seen.items()}
-    facts = [f"{place} has {', '.join(found)}" for place, found in things.items() if found]
-    empty = [place for place, found in things.items() if not found]
-    facts += [f"{', '.join(empty)} had nothing"] if empty else []
-    return f"In the room with {_furniture(places)} I saw: {'; '.join(facts)}." if facts else ""
+    facts = []
+    empty = []
+    for place, found in seen.items():
+        things = ", ".join(dict.fromkeys(found))
+        if things:
+            facts.append(f"{place} has {things}")
+        else:
+            empty.append(place)
+    if empty:
+        facts.append(f"{', '.join(empty)} had nothing")
+    if not facts:
+        return ""
+    return f"In the room with {_furniture(places)} I saw: {'; '.join(facts)}."
 
 
 def read_rooms(notes: Sequence[str], places: Sequence[str]) -> dict[str, set[str]]:
     """Return the classes of things by place that notes report of the room with this furniture."""
+    room = _furniture(places)
     things_at: dict[str, set[str]] = {}
-    for match in (match for note in notes for match in _FACTS.finditer(note)):
-        if match["room"] != _furniture(places):
-            continue
-        # A note that is too long to be quoted whole ends in the middle of a fact.
-        for fact in match["facts"].split("; ")[: None if match["whole"] else -1]:
-            where, has, things = fact.partition(" has ")
-            for place in re.findall(NAME, where):
-                things_at.setdefault(place, set()).update(things.split(", ") if has else ())
+    for note in notes:
+        for told in _FACTS.finditer(note):
+            if told["room"] == room:
+                _add_facts(things_at, told)
     return things_at
+
+
+def _add_facts(things_at: dict[str, set[str]], told: re.Match[str]) -> None:
+    """Add what a note says of a room to what is known of it."""
+    facts = told["facts"].split("; ")
+    if not told["whole"]:
+        # A note that is too long to be quoted whole ends in the middle of a fact.
+        facts.pop()
+    for fact in facts:
+        where, has, things = fact.partition(" has ")
+        for place in re.findall(NAME, where):
+            known = things_at.setdefault(place, set())
+            if has:
+                known.update(things.split(", "))
 
 
 def _furniture(places: Sequence[str]) -> str:
@@ -121,7 +157,9 @@ def _furniture(places: Sequence[str]) -> str:
 def places_in(opening: str) -> list[str]:
     """Return the places that an opening lists."""
     listed = re.search(r"you see ([^.]*)\.", opening)
-    return re.findall(NAME, listed[1]) if listed else []
+    if not listed:
+        return []
+    return re.findall(NAME, listed[1])
 
 
 def class_of(name: str) -> str:

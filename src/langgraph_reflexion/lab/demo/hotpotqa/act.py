@@ -60,12 +60,17 @@ class Reader:
 
     def next(self) -> Choice:
         act = self._compare() if self.asked.choice else self._follow()
-        if act.name == "finish" and self.slips("sentence") and not self.advice.on(act.text).says("nothing else"):
-            return Choice(act.thought, "finish", in_a_sentence(act.text))
-        return act
+        if act.name != "finish" or not self.slips("sentence"):
+            return act
+        if self.advice.on(act.text).says("nothing else"):
+            return act
+        return Choice(act.thought, "finish", in_a_sentence(act.text))
 
     def _follow(self) -> Choice:
-        target = self.asked.targets[0] if self.asked.targets else Target(self.asked.text)
+        """Read one page after the other: what each says leads to the next."""
+        target = Target(self.asked.text)
+        if self.asked.targets:
+            target = self.asked.targets[0]
         *bridges, last = self.asked.hops
         for wanted in bridges:
             found = self._find(target, wanted, careful=True)
@@ -80,6 +85,7 @@ class Reader:
         return Choice(f"By the page of {target.name} it is {found.name}.", "finish", found.name)
 
     def _compare(self) -> Choice:
+        """Read the pages of both things, and compare what they say."""
         one, other = self.asked.targets
         facts: list[Target] = []
         for target in (one, other):
@@ -94,9 +100,11 @@ class Reader:
         return Choice(because, "finish", compared(self.asked, facts))
 
     def _page(self, target: Target) -> Page | Choice:
+        """Return the page of a thing, or the next action to find it."""
         if not self.tools:
             return page_of(self.library, target) or give_up(target)
-        wanted, tried = advised_title(self.advice, target) or target.name, set[str]()
+        wanted = advised_title(self.advice, target) or target.name
+        tried: set[str] = set()
         while wanted not in self.library.pages:
             titles = self.library.missed.get(wanted)
             if titles is None:
@@ -106,7 +114,8 @@ class Reader:
             tried.add(wanted)
             # The first title with the name, whatever its brackets say, or the one that fits.
             meant = Target(target.name) if self.slips("namesake") else target
-            chosen = closest([title for title in titles if title not in tried], meant)
+            untried = [title for title in titles if title not in tried]
+            chosen = closest(untried, meant)
             if chosen is None:
                 return give_up(target)
             wanted = chosen
@@ -139,16 +148,21 @@ def compared(asked: Asked, facts: list[Target]) -> str:
     """Return the result of a comparison."""
     one, other = facts
     if asked.choice == "same":
-        alike = one.name == other.name and one.where == other.where and one.role == other.role
-        return "yes" if alike else "no"
-    by_number = [_number(each.name) for each in facts]
-    first = by_number[0] <= by_number[1] if asked.choice == "lowest" else by_number[0] >= by_number[1]
-    return asked.targets[0 if first else 1].name
+        return "yes" if one == other else "no"
+    first, second = asked.targets
+    difference = _number(one.name) - _number(other.name)
+    if asked.choice == "lowest":
+        difference = -difference
+    if difference >= 0:
+        return first.name
+    return second.name
 
 
 def in_a_sentence(answer: str) -> str:
     """Return an answer in a sentence, which is wrong."""
-    return f"{answer.capitalize()}, as far as I can see" if answer in ("yes", "no") else f"It is {answer}"
+    if answer in ("yes", "no"):
+        return f"{answer.capitalize()}, as far as I can see"
+    return f"It is {answer}"
 
 
 def carefully(asked: Asked, library: Library, reader: type[Reader] = Reader) -> Choice:
@@ -157,8 +171,11 @@ def carefully(asked: Asked, library: Library, reader: type[Reader] = Reader) -> 
 
 
 def _number(text: str) -> float:
+    """Return the number that a text is; 0 if it is none."""
     digits = text.replace(",", "").rstrip(".")
-    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+    if not digits.replace(".", "", 1).isdigit():
+        return 0.0
+    return float(digits)
 
 
 def give_up(target: Target) -> Choice:

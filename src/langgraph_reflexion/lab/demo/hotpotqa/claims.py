@@ -28,8 +28,15 @@ class Verifier(Reader):
         choice = self._follow()
         if choice.name != "finish":
             return choice
-        label = "SUPPORTS" if choice.text == (self.asked.value or _STATED) else "REFUTES"
-        return choice._replace(text=label if choice.known else "NOT ENOUGH INFO", known=True)
+        return choice._replace(text=self._label(choice), known=True)
+
+    def _label(self, choice: Choice) -> str:
+        """Return the label of a claim, compared with what was found."""
+        if not choice.known:
+            return "NOT ENOUGH INFO"
+        if choice.text == (self.asked.value or _STATED):
+            return "SUPPORTS"
+        return "REFUTES"
 
     def _find(self, target: Target, wanted: Wanted, *, careful: bool = False) -> Target | Choice:
         if self.asked.value:
@@ -38,7 +45,7 @@ class Verifier(Reader):
         if isinstance(page, Choice):
             return page
         words = {stem(word) for word in wanted.words}
-        if any(words <= {stem(word) for word in re.findall(r"[\w-]+", sentence)} for sentence in page.sentences):
+        if any(words <= _stems(sentence) for sentence in page.sentences):
             return Target(_STATED)
         hint = advised_word(self.advice, page)
         if not self.tools or (self.slips("hasty") and not hint):
@@ -46,27 +53,43 @@ class Verifier(Reader):
         if self.library.open != page.title:
             return Choice(f"I go back to {page.title}.", "search", page.title)
         terms = [term for term in (hint, wanted.words[-1]) if term and term not in page.searched_for]
-        return Choice(f"{page.title} may say so further down.", "lookup", terms[0]) if terms else give_up(target)
+        if not terms:
+            return give_up(target)
+        return Choice(f"{page.title} may say so further down.", "lookup", terms[0])
+
+
+def _stems(sentence: str) -> set[str]:
+    """Return the words of a sentence without their endings."""
+    return {stem(word) for word in re.findall(r"[\w-]+", sentence)}
 
 
 def read_claim(claim: str) -> Asked:
     """Return what to read about in order to verify a claim, and the value that it says last, if any."""
     text = re.sub(r"^The (?=[a-z])", "the ", claim.strip()).rstrip(".")
-    named = [target for _, target in names_in(text)]
-    named = [target for target in named if target.name not in {each.where for each in named}]
+    targets = [target for _, target in names_in(text)]
+    # A place that only tells a thing from its namesakes is not what the claim is about.
+    places = {target.where for target in targets}
+    named = [target for target in targets if target.name not in places]
     if not named:
-        return Asked(text, (), (Wanted("", tuple(content_words(text))),), value="")
-    if number := re.search(r"\b(?P<value>\d+)\b(?: (?P<unit>\w+))?", text):
-        return _up_to(text, number.start(), named[0], number["unit"] or "year", number["value"])
+        wanted = Wanted("", tuple(content_words(text)))
+        return Asked(text, (), (wanted,), value="")
+    first = named[0]
+    last = named[-1]
+    number = re.search(r"\b(?P<value>\d+)\b(?: (?P<unit>\w+))?", text)
+    if number:
+        return _up_to(text, number.start(), first, number["unit"] or "year", number["value"])
     if len(named) > 1:
-        last = named[-1]
-        return _up_to(text, text.rindex(last.name), named[0], last.role, last.name)
-    return replace(read_path(text, named[0], asks=False), value="")
+        return _up_to(text, text.rindex(last.name), first, last.role, last.name)
+    return replace(read_path(text, first, asks=False), value="")
 
 
 def _up_to(text: str, end: int, target: Target, kind: str, value: str) -> Asked:
     """Return what to read about, with the kind of the value, which begins at `end`."""
     asked = read_path(text[:end], target, asks=False)
-    last, number = asked.hops[-1], value.isdigit()
-    words = last.words if number or not kind else ()
-    return replace(asked, text=text, hops=(*asked.hops[:-1], Wanted(kind or "person", words, number)), value=value)
+    *bridges, last = asked.hops
+    number = value.isdigit()
+    words: tuple[str, ...] = ()
+    if number or not kind:
+        words = last.words
+    wanted = Wanted(kind or "person", words, number)
+    return replace(asked, text=text, hops=(*bridges, wanted), value=value)

@@ -35,83 +35,157 @@ class Asked:
 
     @property
     def closed(self) -> bool:
-        return self.choice == "same" or self.text.split(" ", 1)[0] in _CLOSED
+        return self.choice == "same" or _is_closed(self.text)
 
 
 def read_question(text: str) -> Asked:
     """Read a question."""
     targets = _targets(text, joined_by_and=True)
-    closed = text.split(" ", 1)[0] in _CLOSED
-    where = tuple(target.where for target in targets if target.where)
-    if closed and (len(targets) != 2 or any(target.name.startswith(where) for target in targets)):
+    closed = _is_closed(text)
+    if closed and not _two_things(targets):
         targets = _targets(text, joined_by_and=False)
-    if len(targets) == 2 and (closed or re.search(r",? or\b", text)):
+    asks_for_one = re.search(r",? or\b", text) is not None
+    if len(targets) == 2 and (closed or asks_for_one):
         return _comparison(text, targets, closed)
     if not targets:
         return Asked(text, (), (_wanted(text, ()),))
     return read_path(text, targets[0])
 
 
+def _is_closed(text: str) -> bool:
+    """Return whether a question asks for yes or no: it begins with a verb."""
+    first, _, _ = text.partition(" ")
+    return first in _CLOSED
+
+
+def _two_things(targets: tuple[Target, ...]) -> bool:
+    """Return whether two things are named, neither of which is the place of one of them."""
+    if len(targets) != 2:
+        return False
+    places = tuple(target.where for target in targets if target.where)
+    return not any(target.name.startswith(places) for target in targets)
+
+
 def _targets(text: str, *, joined_by_and: bool) -> tuple[Target, ...]:
+    """Return the named things in a question, without the places that only tell them apart."""
     # "Were Tom Hale ...": the capital of a question's first word makes no name of it.
-    found = [target for _, target in names_in(text[:1].lower() + text[1:], joined_by_and=joined_by_and)]
+    uncapitalized = text[:1].lower() + text[1:]
+    found = [target for _, target in names_in(uncapitalized, joined_by_and=joined_by_and)]
     where = {target.where for target in found}
     return tuple(target for target in found if target.name not in where)
 
 
 def _comparison(text: str, targets: tuple[Target, ...], closed: bool) -> Asked:
-    plain = re.sub(r"\bin the \w+ of [A-Z]\w*", "", text)
-    words = [word for word in content_words(plain) if word not in _said_of(targets)]
+    """Return what to find on the pages of two things, and how to choose between them."""
     if closed:
-        same = re.search(r"\bsame (\w+)", text)
-        kind = same[1] if same else ""
-        asked = tuple(word for word in words if word != kind) or ("by",)
-        return Asked(text, targets, (Wanted(kind, asked),), "same")
-    by = next((word for word in re.findall(r"\w+", text) if word in _LOWEST | _HIGHEST), "")
+        return Asked(text, targets, (_wanted_of_both(text, targets),), "same")
+    by = _first_of(re.findall(r"\w+", text), _LOWEST | _HIGHEST)
     choice = "highest" if by in _HIGHEST else "lowest"
     if by in _IN_TIME:
-        return Asked(text, targets, (Wanted("year", _DATED, number=True),), choice)
-    return Asked(text, targets, (Wanted(re.sub("e[rs]t?$|r$", "", by), (), number=True),), choice)
+        wanted = Wanted("year", _DATED, number=True)
+    else:
+        # "longer" and "longest" ask for what is said to be so and so "long".
+        wanted = Wanted(re.sub("e[rs]t?$|r$", "", by), (), number=True)
+    return Asked(text, targets, (wanted,), choice)
+
+
+def _wanted_of_both(text: str, targets: tuple[Target, ...]) -> Wanted:
+    """Return what has to be the same of two things."""
+    plain = re.sub(r"\bin the \w+ of [A-Z]\w*", "", text)
+    same = re.search(r"\bsame (\w+)", text)
+    kind = ""
+    if same:
+        kind = same[1]
+    names = _said_of(targets)
+    words = tuple(word for word in content_words(plain) if word != kind and word not in names)
+    return Wanted(kind, words or ("by",))
+
+
+def _first_of(words: list[str], wanted: frozenset[str]) -> str:
+    """Return the first word that is one of the wanted ones; empty without any."""
+    for word in words:
+        if word in wanted:
+            return word
+    return ""
 
 
 def read_path(text: str, target: Target, *, asks: bool = True) -> Asked:
     """Read what a question asks, or a statement says, of what a name leads to."""
     begin = text.index(target.name)
-    clauses = list(_RELATIVE.finditer(text[:begin]))
+    clause = _last_clause(text, begin, asks=asks)
+    names = _said_of((target,))
+    if clause is None:
+        wanted = _wanted(text.replace(target.name, ""), names)
+        return Asked(text, (target,), (wanted,))
+    end = _end_of_clause(text, clause, target)
+    inner = text[clause.start() : end]
+    before = text[: clause.start()]
+    after = text[end:]
+    nouns = re.findall(r"\bthe ([a-z]+)", before)
+    bridge = ""
+    if nouns:
+        bridge = nouns[-1]
+    known = (bridge, *names)
+    words = tuple(word for word in content_words(inner) if word not in known)
+    return Asked(text, (target,), (Wanted(bridge, words), _wanted(before + after, known)))
+
+
+def _last_clause(text: str, begin: int, *, asks: bool) -> re.Match[str] | None:
+    """Return the beginning of the last relative clause before an offset; None without any."""
     # The first one is the question itself, unless that begins otherwise.
-    clauses = [
-        clause for clause in clauses if clause.start() > 3 and clause.start() > (_asking_ends(text) if asks else 0)
-    ]
+    earliest = 3
+    if asks:
+        earliest = max(earliest, _asking_ends(text))
+    clauses = [clause for clause in _RELATIVE.finditer(text[:begin]) if clause.start() > earliest]
     if not clauses:
-        return Asked(text, (target,), (_wanted(text.replace(target.name, ""), _said_of((target,))),))
-    clause, end = clauses[-1], begin + len(target.name)
+        return None
+    return clauses[-1]
+
+
+def _end_of_clause(text: str, clause: re.Match[str], target: Target) -> int:
+    """Return the offset at which a relative clause with a name in it ends."""
+    begin = text.index(target.name)
+    end = begin + len(target.name)
     verbs = [word for word in content_words(text[clause.end() : begin]) if word != target.role]
-    if not verbs:  # "the town in which it is set ..."
-        passive = re.match(r" (?:is|was) \w+", text[end:])
-        end = end + passive.end() if passive else len(text)
-    inner, rest = text[clause.start() : end], text[end:]
-    outer = text[: clause.start()]
-    nouns = re.findall(r"\bthe ([a-z]+)", outer)
-    bridge = nouns[-1] if nouns else ""
-    said = _said_of((target,))
-    first = Wanted(bridge, tuple(word for word in content_words(inner) if word not in (bridge, *said)))
-    return Asked(text, (target,), (first, _wanted(outer + rest, (bridge, *said))))
+    if verbs:
+        return end
+    # The verb comes last: "the town in which it is set ..."
+    passive = re.match(r" (?:is|was) \w+", text[end:])
+    if not passive:
+        return len(text)
+    return end + passive.end()
 
 
 def _wanted(text: str, without: tuple[str, ...]) -> Wanted:
-    kind, number = "person" if re.match(r"(?:\w+ )?[Ww]hom?\b", text) else "", False
+    """Return what a question asks for: a class of things, and words of the sentence that has it."""
+    kind = ""
+    number = False
+    if re.match(r"(?:\w+ )?[Ww]hom?\b", text):
+        kind = "person"
     if counted := re.search(r"\b[Hh]ow many (\w+)", text):
-        kind, number = counted[1], True
+        kind = counted[1]
+        number = True
     elif noun := re.search(r"\b[Ww](?:hich|hat) (?:is the |was the |are the |were the )?([a-z]+)\b", text):
-        kind, number = noun[1], noun[1] == "year"
-    words = tuple(word for word in content_words(text) if word not in (kind, *without))
+        kind = noun[1]
+        number = kind == "year"
+    known = (kind, *without)
+    words = tuple(word for word in content_words(text) if word not in known)
     return Wanted(kind, words, number)
 
 
 def _asking_ends(text: str) -> int:
+    """Return the offset of the word that asks; 0 without any."""
     asking = re.search(r"\b(?:[Ww]ho|[Ww]hom|[Ww]hich|[Ww]hat|[Ww]here|[Ww]hen|[Hh]ow)\b", text)
-    return asking.start() if asking else 0
+    if not asking:
+        return 0
+    return asking.start()
 
 
 def _said_of(targets: tuple[Target, ...]) -> tuple[str, ...]:
-    return tuple(word for target in targets for word in (target.role, *content_words(target.name)) if word)
+    """Return the words that name things."""
+    words: list[str] = []
+    for target in targets:
+        if target.role:
+            words.append(target.role)
+        words += content_words(target.name)
+    return tuple(words)

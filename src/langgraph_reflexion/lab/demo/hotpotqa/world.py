@@ -39,7 +39,9 @@ class Target:
 
     @property
     def known_as(self) -> str:
-        return f"the {self.role} {self.name}" if self.role else self.name
+        if not self.role:
+            return self.name
+        return f"the {self.role} {self.name}"
 
 
 @dataclass
@@ -51,7 +53,8 @@ class Page:
     searched_for: set[str] = field(default_factory=set)  # looked up to the last occurrence
 
     def add(self, text: str) -> None:
-        self.sentences += [s for s in sentences_of(text) if s not in self.sentences]
+        new = [sentence for sentence in sentences_of(text) if sentence not in self.sentences]
+        self.sentences += new
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,10 @@ class Wanted:
 
     @property
     def terms(self) -> list[str]:
-        verbs = [_PAST.get(word, word) for word in self.words]
-        return list(dict.fromkeys([*verbs, *([self.kind] if self.kind not in ("", "person", "year") else [])]))
+        terms = [_PAST.get(word, word) for word in self.words]
+        if self.kind not in ("", "person", "year"):
+            terms.append(self.kind)
+        return list(dict.fromkeys(terms))
 
 
 def stem(word: str) -> str:
@@ -84,37 +89,58 @@ def content_words(text: str) -> list[str]:
 def names_in(text: str, *, joined_by_and: bool = True) -> Iterator[tuple[int, Target]]:
     """Yield the names in a text with their offsets."""
     for match in _NAMES[joined_by_and].finditer(text):
+        name = re.sub(r"['\u2019]s$", "", match[0])
+        role = ""
         before = re.search(r"\b([a-z]+)(?: of)? $", text[: match.start()])
-        role = before[1] if before and before[1] not in _FUNCTION_WORDS else ""
+        if before and before[1] not in _FUNCTION_WORDS:
+            role = before[1]
+        where = ""
         placed = _PLACED.match(text[match.end() :])
-        yield match.start(), Target(re.sub(r"['\u2019]s$", "", match[0]), role, placed["where"] if placed else "")
+        if placed:
+            where = placed["where"]
+        yield match.start(), Target(name, role, where)
 
 
 def find(page: Page, wanted: Wanted) -> Target | None:
     """Return what the best matching sentence of a page says; None without a match."""
     if wanted.number:
         number = find_number(page.sentences, wanted)
-        return Target(number) if number else None
-    best: tuple[int, Target] | None = None
+        if not number:
+            return None
+        return Target(number)
+    best = None
+    best_score = -1
     for sentence in page.sentences:
         stems = [(match.start(), stem(match[0])) for match in re.finditer(r"[\w-]+", sentence)]
         for begin, target in _told_of(page, sentence):
-            kind, words = stem(wanted.kind), {stem(word) for word in wanted.words}
             before = {each for at, each in stems if at < begin}
-            named = stem(target.role) == kind or kind in map(stem, target.name.split())
-            hits = words & {each for _, each in stems}
-            if kind in before or named or words & before:
-                score = 3 * named + 2 * len(hits) + (kind in before)
-                if best is None or score > best[0]:
-                    best = score, target
-    return best[1] if best else None
+            after = {each for at, each in stems if at >= begin}
+            score = _match(wanted, target, before, after)
+            if score > best_score:
+                best = target
+                best_score = score
+    return best
+
+
+def _match(wanted: Wanted, target: Target, before: set[str], after: set[str]) -> int:
+    """Return how well a name is what is wanted, by the stems around it in its sentence; -1 if not at all."""
+    kind = stem(wanted.kind)
+    words = {stem(word) for word in wanted.words}
+    named = stem(target.role) == kind or kind in map(stem, target.name.split())
+    if kind not in before and not named and not words & before:
+        return -1
+    hits = words & (before | after)
+    return 3 * named + 2 * len(hits) + (kind in before)
 
 
 def find_number(sentences: Sequence[str], wanted: Wanted) -> str:
     """Return the number in the first matching sentence; empty without a match."""
+    if "born" in wanted.words:
+        for sentence in sentences:
+            lived = _LIFE.search(sentence)
+            if lived:
+                return lived["born"]
     words = {stem(word) for word in (*wanted.words, wanted.kind) if word != "year"}
-    if "born" in wanted.words and (lived := next(filter(None, map(_LIFE.search, sentences)), None)):
-        return lived["born"]
     for sentence in sentences:
         if counted := re.search(rf"\b(\d[\d,.]*)\s+{re.escape(wanted.kind)}\b", sentence):
             return counted[1]
@@ -186,35 +212,57 @@ def _read_turn(library: Library, turn: Turn) -> None:
     if not call:
         return
     quoted = json.loads(f'"{call["quoted"] or ""}"', strict=False)
-    name, said = call["name"], (call["text"] or quoted or call["plain"] or "").strip()
-    if name == "finish":
+    said = call["text"] or quoted or call["plain"] or ""
+    said = said.strip()
+    if call["name"] == "finish":
         library.answer = said
-    elif name == "search":
-        library.searches.append(said)
-        if missed := _MISSED.match(turn.observation):
-            library.missed[said] = [one or other for one, other in _TITLE.findall(missed["titles"])]
-        elif not turn.observation.startswith("Invalid action"):
-            library.open = said
-            library.pages.setdefault(said, Page(said)).add(turn.observation)
-    elif page := library.pages.get(library.open):
-        result = _RESULT.match(turn.observation)
-        if result:
-            page.add(result["text"])
-        if result is None or result["at"] == result["of"]:
-            page.searched_for.add(said)
+    elif call["name"] == "search":
+        _read_search(library, said, turn.observation)
+    else:
+        _read_lookup(library, said, turn.observation)
+
+
+def _read_search(library: Library, wanted: str, observation: str) -> None:
+    """Read the beginning of a page, or the titles that resemble one that there is not."""
+    library.searches.append(wanted)
+    missed = _MISSED.match(observation)
+    if missed:
+        library.missed[wanted] = [one or other for one, other in _TITLE.findall(missed["titles"])]
+    elif not observation.startswith("Invalid action"):
+        library.open = wanted
+        library.pages.setdefault(wanted, Page(wanted)).add(observation)
+
+
+def _read_lookup(library: Library, word: str, observation: str) -> None:
+    """Read the sentence in which a word was found on the open page."""
+    page = library.pages.get(library.open)
+    if not page:
+        return
+    result = _RESULT.match(observation)
+    if result:
+        page.add(result["text"])
+    if result is None or result["at"] == result["of"]:
+        page.searched_for.add(word)
 
 
 def page_of(library: Library, target: Target) -> Page | None:
     """Return the page whose title fits a target best."""
-    found = closest([*library.pages], target)
-    return library.pages[found] if found else None
+    title = closest(list(library.pages), target)
+    if not title:
+        return None
+    return library.pages[title]
 
 
 def closest(titles: list[str], target: Target) -> str | None:
     """Return the title that means a target; of namesakes the one whose brackets fit."""
-    rated = [(_likeness(title, target), -index, title) for index, title in enumerate(titles)]
-    best = max(rated, default=(0, 0, ""))
-    return best[2] if best[0] > 0 else None
+    best = None
+    highest = 0
+    for title in titles:
+        likeness = _likeness(title, target)
+        if likeness > highest:
+            best = title
+            highest = likeness
+    return best
 
 
 def _likeness(title: str, target: Target) -> int:
@@ -225,7 +273,9 @@ def _likeness(title: str, target: Target) -> int:
     fits = bool(brackets) and any(word in brackets for word in known)
     # Brackets that do not fit mean a namesake; without brackets there is only one of the name.
     wrong = bool(brackets) and bool(known) and not fits
-    return 0 if wrong else 1 + (base == target.name) + 2 * fits
+    if wrong:
+        return 0
+    return 1 + (base == target.name) + 2 * fits
 
 
 def advised_title(advice: Advice, target: Target) -> str | None:
