@@ -5,7 +5,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumpd
@@ -21,6 +21,8 @@ from langgraph_reflexion.support.serializer import StrictSerializer
 
 REMOVE = "someone else wrote it; remove the file, or give another one"
 """What to do about a file with something else than replies in it."""
+
+_NAMESPACE = ("langgraph-reflexion", "answers")
 
 _IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
 
@@ -45,18 +47,20 @@ class ReplyCache:
 
     def __init__(self, cache: BaseCache[Any] | Path | str, model: BaseChatModel) -> None:
         if isinstance(cache, BaseCache):
-            self._cache, self._name = cache, f"the cached replies in {type(cache).__name__}"
+            self._cache = cache
+            self._name = f"the cached replies in {type(cache).__name__}"
         else:
-            self._cache, self._name = _open(Path(cache)), _name_of(Path(cache))
-        made = cast(dict[str, Any], dumpd(model))
-        # LangChain writes no settings of a user's class.
-        settings = made.get("kwargs", {"name": getattr(model, "model_name", getattr(model, "model", ""))})
-        self._model = made["id"], {name: value for name, value in settings.items() if name not in _IRRELEVANT}
+            path = Path(cache)
+            self._cache = _open(path)
+            self._name = _name_of(path)
+        self._model = _identity(model)
 
     def key(self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]]) -> FullKey:
-        prompt = [[m.type, m.content, getattr(m, "tool_calls", None)] for m in messages]
+        """Return the key of a reply: it depends on the model, the prompt, the call and the tools."""
+        prompt = [[message.type, message.content, getattr(message, "tool_calls", None)] for message in messages]
         text = json.dumps([self._model, prompt, call, tools], default=str)
-        return ("langgraph-reflexion", "answers"), hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
+        digest = hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
+        return _NAMESPACE, digest
 
     async def find(self, key: FullKey, config: RunnableConfig) -> CachedReply | None:
         """Return the reply with this key, or None.
@@ -75,15 +79,33 @@ class ReplyCache:
             raise ConfigurationError(f"{self._name} hold a value that is no reply: {REMOVE}") from error
         if not isinstance(reply, AIMessage):
             raise ConfigurationError(f"{self._name} hold a message that is no reply: {REMOVE}")
-        again = step is not None and step == _step(config)
-        return CachedReply(reply, paid if again else None)
+        # Elsewhere the reply is free: another step has paid for it, and has recorded that.
+        paid_by_this_step = step is not None and step == _step(config)
+        if not paid_by_this_step:
+            paid = None
+        return CachedReply(reply, paid)
 
     async def keep(self, key: FullKey, reply: AIMessage, paid: Usage, config: RunnableConfig) -> None:
         """Store a reply, what it has cost, and the step that has paid for it; on a full disk only a note is left."""
+        stored = message_to_dict(reply)
+        stored["paid"] = paid
+        stored["step"] = _step(config)
         try:
-            await self._cache.aset({key: (message_to_dict(reply) | {"paid": paid, "step": _step(config)}, None)})
+            await self._cache.aset({key: (stored, None)})
         except sqlite3.Error as error:
             note(f"a reply could not be cached: {error}")
+
+
+def _identity(model: BaseChatModel) -> tuple[Any, dict[str, Any]]:
+    """Return a model's class and its settings, as far as a reply depends on them."""
+    dumped: dict[str, Any] = dumpd(model)
+    if "kwargs" in dumped:
+        settings = dumped["kwargs"]
+    else:
+        # LangChain writes no settings of a user's class.
+        settings = {"name": getattr(model, "model_name", getattr(model, "model", ""))}
+    relevant = {name: value for name, value in settings.items() if name not in _IRRELEVANT}
+    return dumped["id"], relevant
 
 
 def _step(config: RunnableConfig) -> Any:

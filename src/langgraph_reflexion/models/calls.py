@@ -35,9 +35,13 @@ class CallId(NamedTuple):
 
     def seed(self, again: int = 0) -> int:
         """Return the call's seed, below 2**31, after `again` empty replies: a rerun repeats the run."""
-        name = f"{self.name} again {again}" if again else self.name
+        name = self.name
+        if again:
+            name = f"{name} again {again}"
         text = f"{self.run_seed}\n{self.task}\n{self.trial}\n{name}"
-        return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") >> 1
+        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).digest()
+        # Servers take signed numbers of 32 bits.
+        return int.from_bytes(digest, "big") >> 1
 
     @property
     def metadata(self) -> dict[str, str | int]:
@@ -77,7 +81,12 @@ class Account:
     calls: list[ModelCall] = field(default_factory=list)
 
 
-_account: ContextVar[Account] = ContextVar("account")
+_account: ContextVar[Account | None] = ContextVar("account", default=None)
+"""The account of the node that is running; None outside of a node.
+
+There, nothing is charged or noted, and that is not an error: evaluators, actors and clients may be called by hand,
+such as in a test, where there is no trial whose record and whose budget the calls could belong to.
+"""
 
 
 @contextmanager
@@ -93,20 +102,25 @@ def open_account() -> Iterator[Account]:
 
 def charge(usage: Usage) -> None:
     """Charge a model call to the node that is running, at once: a call that ends as a fault may be paid for, too."""
-    account = _account.get(Account())
-    account.usage = add_usage(account.usage, usage)
+    account = _account.get()
+    if account is not None:
+        account.usage = add_usage(account.usage, usage)
 
 
 def begin_call(call: CallId, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]] = ()) -> ModelCall:
     """Enter a call in the account of the node that is running, and return it for its reply to be added."""
     begun = ModelCall(call, messages, tools)
-    _account.get(Account()).calls.append(begun)
+    account = _account.get()
+    if account is not None:
+        account.calls.append(begun)
     return begun
 
 
 def note(*texts: str) -> None:
-    """Note irregularities for the record of the trial that is running."""
-    _account.get(Account()).notes.extend(texts)
+    """Note irregularities for the record of the trial that is running, if one is."""
+    account = _account.get()
+    if account is not None:
+        account.notes.extend(texts)
 
 
 class Reply(NamedTuple):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -11,19 +12,21 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
+from langgraph.cache.base import FullKey
 from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, ModelCall, Reply, begin_call, charge, note
-from langgraph_reflexion.models.faults import is_bug, is_timeout, refused_option, to_fault, unanswered, validate_reply
+from langgraph_reflexion.models.faults import is_bug, is_timeout, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
+from langgraph_reflexion.models.replies import bounded, storable
+from langgraph_reflexion.models.requests import Request, Requests
 from langgraph_reflexion.models.sent import expect_no_files
 from langgraph_reflexion.models.slots import Progress, Slots
-from langgraph_reflexion.models.usage import Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
+from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
 from langgraph_reflexion.support.secrets import secrets_of
 
 T = TypeVar("T")
@@ -71,13 +74,17 @@ class Client:
         priced: bool = False,
         answered: bool = False,
     ) -> None:
-        self._options, self._priced = options or ModelOptions(), priced
-        self.replied = self.unlimited = False
+        self._options = options or ModelOptions()
+        self._priced = priced
+        self.replied = False
+        self.unlimited = False
         self.answered = answered
         self.refused: set[str] = set()
         self._given: BaseChatModel | None = None
+        if isinstance(model, str):
+            model = load_model(model)
         if model is not None:
-            self.bind(load_model(model) if isinstance(model, str) else model)
+            self.bind(model)
 
     def bind(self, model: BaseChatModel) -> None:
         """Call this model from now on."""
@@ -86,13 +93,13 @@ class Client:
         self.model: Any = without_own_retries(model)
         self.name = name_of(model)
         self.price = price_of(self.name, self._options.prices, needed=self._priced)
-        cache = self._options.cache
-        self._cache = ReplyCache(cache, model) if cache is not None else None
+        self._cache: ReplyCache | None = None
+        if self._options.cache is not None:
+            self._cache = ReplyCache(self._options.cache, model)
         self._secrets = secrets_of(model)
         self._slots = Slots(model)
-        self._fields = getattr(type(model), "model_fields", {})
-        # Ollama's client takes the seed with the model, not with a call.
-        self._seed_is_field = type(model).__module__.startswith("langchain_ollama")
+        own_server = bool(self._slots.address)
+        self._requests = Requests(self.model, self.refused, self._secrets, own_server=own_server)
         self._given = model
 
     @classmethod
@@ -106,10 +113,9 @@ class Client:
         answered: bool = False,
     ) -> "tuple[Client, Client]":
         """Return the clients of actor and self-reflection: the same one unless two models are given."""
-        second = model if reflection_model is None else reflection_model
-        for name, given in (("model", model), ("reflection_model", second)):
-            if not isinstance(given, Runnable | str):
-                raise ConfigurationError(f"{name} must be a chat model or its name; got {type(given).__name__}")
+        _expect_model_or_name("model", model)
+        if reflection_model is not None:
+            _expect_model_or_name("reflection_model", reflection_model)
         client = cls(model, options, priced=priced, answered=answered)
         if reflection_model is None or reflection_model is model:
             return client, client
@@ -154,49 +160,89 @@ class Client:
             ModelFault: the model could not be reached, refused, or gave an empty reply; permanent if no retry can
                 succeed, or if the server has never answered.
         """
-        if self._given is None:
-            raise ConfigurationError(NO_MODEL)
+        self._expect_model()
         expect_no_files(messages)
-        begun = begin_call(call, self._for_server(messages), tools)
-        key = self._cache.key(messages, call, tools) if self._cache else None
-        if self._cache and key and (cached := await self._cache.find(key, config)):
-            charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
-            begun.reply = cached.reply
-            return Reply(cached.reply)
-        config = {**config, "metadata": {**config.get("metadata", {}), **call.metadata}}
+        begun = begin_call(call, self._requests.for_server(messages), tools)
+        key: FullKey | None = None
+        if self._cache is not None:
+            key = self._cache.key(messages, call, tools)
+            cached = await self._cache.find(key, config)
+            if cached is not None:
+                charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
+                begun.reply = cached.reply
+                return Reply(cached.reply)
+        metadata = {**config.get("metadata", {}), **call.metadata}
+        config = {**config, "metadata": metadata}
+        request = Request(messages, config, stop, tools, self._limits(call, max_tokens))
         paid: list[Usage] = []
-        limit = self._options.max_tokens or max_tokens or LIMITS.get(call.kind)
-        limits = limiting(self.model, limit, overriding=self._options.max_tokens is not None) if limit else None
 
         async def attempt(progress: Progress) -> AIMessage:
             watched = merge_configs(config, {"callbacks": [progress]})
-            for temperature in (None, *temperatures):
-                reply = await self._request(messages, watched, call.seed(len(paid)), stop, tools, limits, temperature)
-                used = usage_of(reply, self.price)
-                if self._slots.address and not (used["input_tokens"] or used["cached_calls"]):
-                    used = usage_of(with_usage(reply, messages), self.price)
-                    note(ESTIMATED)
-                # Whatever it holds, it was paid for.
-                paid.append(used)
-                charge(paid[-1])
-                self.answered = self.replied = True
-                if reply.tool_calls or is_cut(reply) or len(reply.text.strip()) >= SHORTEST:
-                    break
-            if is_cut(reply):
-                note(f"{call.name}: the reply was cut at its limit")
-                if limits and has_reasoned(reply) and self._options.max_tokens is None and not self.unlimited:
-                    self.unlimited = True
-                    note(UNLIMITED)
-                    return await attempt(progress)
-            validate_reply(reply)
-            return reply
+            return await self._attempt(request._replace(config=watched), call, temperatures, paid)
 
         reply = await self._retried(attempt)
         begun.reply = reply
-        if self._cache and key:
+        if self._cache is not None and key is not None:
             await self._cache.keep(key, reply, add_usage(*paid), config)
-        note(*(f"the server refuses {option}, which is left out" for option in sorted(self.refused)))
+        for option in sorted(self.refused):
+            note(f"the server refuses {option}, which is left out")
         return Reply(reply)
+
+    def _expect_model(self) -> None:
+        if self._given is None:
+            raise ConfigurationError(NO_MODEL)
+
+    def _limits(self, call: CallId, max_tokens: int | None) -> Limits | None:
+        """Return what limits the reply to a call: the user's number before the caller's, and that before our own."""
+        tokens = self._options.max_tokens or max_tokens or LIMITS.get(call.kind)
+        if not tokens:
+            return None
+        return limiting(self.model, tokens, overriding=self._options.max_tokens is not None)
+
+    async def _attempt(
+        self, request: Request, call: CallId, temperatures: Sequence[float], paid: list[Usage]
+    ) -> AIMessage:
+        """Return a valid reply; each request is added to `paid`."""
+        reply = await self._first_reply(request, call, temperatures, paid)
+        if is_cut(reply):
+            note(f"{call.name}: the reply was cut at its limit")
+            # Only a limit of ours is lifted, not one that the user has set.
+            ours = request.limits is not None and self._options.max_tokens is None
+            if ours and not self.unlimited and has_reasoned(reply):
+                self.unlimited = True
+                note(UNLIMITED)
+                return await self._attempt(request, call, temperatures, paid)
+        validate_reply(reply)
+        return reply
+
+    async def _first_reply(
+        self, request: Request, call: CallId, temperatures: Sequence[float], paid: list[Usage]
+    ) -> AIMessage:
+        """Return the first reply that says anything, at the model's temperature or one of these, or the last one."""
+        if self.unlimited:
+            request = request._replace(limits=None)
+        for temperature in (None, *temperatures):
+            # With the same seed, the same reply would come again.
+            seed = call.seed(len(paid))
+            reply = await self._requests.send(request._replace(seed=seed, temperature=temperature))
+            # Whatever it holds, it was paid for.
+            used = self._usage_of(reply, request.messages)
+            paid.append(used)
+            charge(used)
+            self.answered = True
+            self.replied = True
+            if _says_anything(reply):
+                break
+        return reply
+
+    def _usage_of(self, reply: AIMessage, messages: list[BaseMessage]) -> Usage:
+        """Return what a reply has cost, by an estimate if a server of one's own does not count tokens."""
+        used = usage_of(reply, self.price)
+        counted = used["input_tokens"] or used["cached_calls"]
+        if counted or not self._slots.address:
+            return used
+        note(ESTIMATED)
+        return usage_of(with_usage(reply, messages), self.price)
 
     async def lend(
         self, work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]], config: RunnableConfig, call: CallId
@@ -211,13 +257,17 @@ class Client:
         Raises:
             ModelFault: as for `ask`.
         """
-        if self._given is None:
-            raise ConfigurationError(NO_MODEL)
+        self._expect_model()
 
         async def attempt(_: Progress) -> T:
-            counter = UsageCallback({"": self.price} if self.price else {})
+            prices: dict[str, Price] = {}
+            if self.price is not None:
+                # Every model's name begins with the empty one.
+                prices[""] = self.price
+            counter = UsageCallback(prices)
+            counted = merge_configs(config, {"callbacks": [counter, CallsOf(call)]})
             try:
-                return await work(self.model, merge_configs(config, {"callbacks": [counter, CallsOf(call)]}))
+                return await work(self.model, counted)
             except (GraphBubbleUp, ReflexionError):
                 raise
             except Exception as error:
@@ -226,32 +276,15 @@ class Client:
                 raise to_fault(error, self._secrets) from error
             finally:
                 charge(counter.usage)
-                self.answered = self.answered or counter.usage["llm_calls"] > 0
+                if counter.usage["llm_calls"] > 0:
+                    self.answered = True
 
         return await self._retried(attempt)
 
     async def _retried(self, attempt: Callable[[Progress], Awaitable[T]]) -> T:
-        timeout = self._options.timeout
-
-        async def timely() -> T:
-            async with self._slots.one():
-                try:
-                    async with asyncio.timeout(timeout) as deadline:
-                        progress = Progress(deadline, timeout)
-                        async with self._slots.watched(progress.seen, timeout):
-                            return await attempt(progress)
-                except TimeoutError as error:
-                    if not deadline.expired():
-                        raise
-                    self._slots.timed_out()
-                    raise ModelFault(progress.late()) from error
-                except ModelFault as fault:
-                    if is_timeout(fault):
-                        self._slots.timed_out()
-                    raise
-
+        """Make an attempt, and again after transient faults."""
         try:
-            return await self._options.retries(timely)
+            return await self._options.retries(partial(self._timely, attempt))
         except (ContextTooLong, ToolsRefused):
             self.answered = True
             raise
@@ -260,72 +293,24 @@ class Client:
                 raise unanswered(fault, self._slots.url, self._options.retries.attempts) from fault
             raise
 
-    def _for_server(self, messages: list[BaseMessage]) -> list[BaseMessage]:
-        """Return the messages as this model's server takes them."""
-        return with_content(messages) if self._slots.address else messages
-
-    async def _request(
-        self,
-        messages: list[BaseMessage],
-        config: RunnableConfig,
-        seed: int,
-        stop: list[str] | None,
-        tools: Sequence[dict[str, Any]],
-        limits: Limits | None,
-        temperature: float | None,
-    ) -> AIMessage:
-        """Send the request, and again without each option that the server refuses."""
-        options: dict[str, Any] = {"seed": seed} if "seed" in self._fields else {}
-        options |= {"stop": stop} if stop else {}
-        options |= {"stream": True} if getattr(self.model, "streaming", False) else {}
-        if tools:
-            # A provider's own models call tools by themselves, and forced they do so without a thought.
-            options |= {"tool_choice": "any"} if self._slots.address else {}
-            options["tools"] = tools
-        own = getattr(self.model, "temperature", None)
-        temperature = own if temperature is None or "temperature" not in self._fields else temperature
-        if temperature is not None:
-            options["temperature"] = temperature
-        options |= {"max_tokens": limits} if limits and not self.unlimited else {}
-        reasoning = passing_reasoning(self.model, messages)
-        messages = self._for_server(messages)
-        without = set(self.refused)
-        while True:
-            if tools and "tools" in without:
-                self.refused.add("tools")
-                raise ToolsRefused("the model's server does not support tool calls")
-            sent = {name: value for name, value in options.items() if name not in without}
-            passed = {name: sent[name] for name in ("seed", "stop") if name in sent} | reasoning
-            fields: dict[str, Any] = {"streaming": False} if "stream" in without else {}
-            if sent.get("temperature") != own:
-                fields["temperature"] = sent.get("temperature")
-            if "max_tokens" in sent and limits:
-                fields, passed = fields | limits.fields, passed | limits.options
-            if self._seed_is_field and "seed" in passed:
-                fields["seed"] = passed.pop("seed")
-            model = self.model.model_copy(update=fields) if fields else self.model
+    async def _timely(self, attempt: Callable[[Progress], Awaitable[T]]) -> T:
+        """Make an attempt in a slot of the server, within the time-out."""
+        timeout = self._options.timeout
+        async with self._slots.one():
             try:
-                choice = {"tool_choice": sent["tool_choice"]} if "tool_choice" in sent else {}
-                bound = model.bind_tools(tools, **choice) if tools else model
-                reply = await bound.ainvoke(messages, config, **passed)
-            except (GraphBubbleUp, ReflexionError, asyncio.CancelledError):
-                raise
-            except Exception as error:
-                if is_bug(error):
+                async with asyncio.timeout(timeout) as deadline:
+                    progress = Progress(deadline, timeout)
+                    async with self._slots.watched(progress.seen, timeout):
+                        return await attempt(progress)
+            except TimeoutError as error:
+                if not deadline.expired():
                     raise
-                if broken := invalid_call(error):
-                    note("a call's arguments were no JSON object; what the reply has cost is unknown")
-                    return broken
-                refused = refused_option(error, list(sent))
-                if refused is None:
-                    raise to_fault(error, self._secrets) from error
-                without.add(refused)
-            else:
-                # Now it is certain that these options were the reason.
-                self.refused |= without
-                if not isinstance(reply, AIMessage):
-                    raise ModelFault(f"the model's reply has the role of a {reply.type}")
-                return storable(bounded(reply))
+                self._slots.timed_out()
+                raise ModelFault(progress.late()) from error
+            except ModelFault as fault:
+                if is_timeout(fault):
+                    self._slots.timed_out()
+                raise
 
 
 class CallsOf(BaseCallbackHandler):
@@ -353,7 +338,22 @@ class CallsOf(BaseCallbackHandler):
             self._begun[run_id].reply = storable(bounded(generation.message))
 
 
+def _expect_model_or_name(argument: str, given: object) -> None:
+    if not isinstance(given, Runnable | str):
+        raise ConfigurationError(f"{argument} must be a chat model or its name; got {type(given).__name__}")
+
+
+def _says_anything(reply: AIMessage) -> bool:
+    """Return whether a reply need not be asked for again: a cut one would be cut at any temperature."""
+    if reply.tool_calls or is_cut(reply):
+        return True
+    return len(reply.text.strip()) >= SHORTEST
+
+
 def name_of(model: BaseChatModel) -> str:
     """Return a model's name on its server, or else its class."""
-    names = [getattr(model, attribute, None) for attribute in ("model_name", "model", "_llm_type")]
-    return next((str(name) for name in names if name), type(model).__name__)
+    for attribute in ("model_name", "model", "_llm_type"):
+        name = getattr(model, attribute, None)
+        if name:
+            return str(name)
+    return type(model).__name__

@@ -28,11 +28,20 @@ def bounded_connections() -> "DefaultAsyncHttpxClient":
 async def _expect_bounded(response: Any) -> None:
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     announced = response.headers.get("Content-Length", "")
-    size = int(announced) if announced.isascii() and announced.isdigit() and len(announced) < 20 else None
+    size = _as_size(announced)
     if encoding in ("", "identity"):
         if size is not None and size > MAX_BYTES:
             raise ModelFault(f"the server's response has {size} bytes, of which at most {MAX_BYTES} are read")
         return
     # Several in a row grow a millionfold, and so do others than these.
-    if encoding not in ("gzip", "deflate") or size is None or size > MAX_PACKED:
+    bounded = encoding in ("gzip", "deflate") and size is not None and size <= MAX_PACKED
+    if not bounded:
         raise ModelFault(f"the server's response is packed ({encoding:.100}), although none such was asked for")
+
+
+def _as_size(announced: str) -> int | None:
+    """Return the number in a Content-Length header; None if there is none that makes sense."""
+    is_number = announced.isascii() and announced.isdigit()
+    if not is_number or len(announced) >= 20:
+        return None
+    return int(announced)

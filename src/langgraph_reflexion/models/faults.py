@@ -12,7 +12,7 @@ from langgraph_reflexion.errors import ContextTooLong, Fault, ModelFault, is_tro
 from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.support.retries import parse_retry_after
 from langgraph_reflexion.support.secrets import redact
-from langgraph_reflexion.support.text import DEEPEST, one_line, sanitize
+from langgraph_reflexion.support.text import DEEPEST, count, one_line, sanitize
 
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 after which a retry may succeed."""
@@ -24,10 +24,12 @@ PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
 _NO_ANSWER = "the model could not answer"
-_CHECK = dict.fromkeys((401, 403), " (check the key)") | {404: " (check the model's name and the server's address)"}
-
-OPTIONS = ("stop", "temperature", "seed", "max_tokens", "tool_choice", "tools", "stream")
-"""Options of a request that some servers refuse."""
+_CHECK: dict[int | None, str] = {
+    401: " (check the key)",
+    403: " (check the key)",
+    404: " (check the model's name and the server's address)",
+}
+"""What to check, by the HTTP status."""
 
 _TOO_LONG = re.compile(
     r"context[ _](length|window|size|limit)|(prompt|input) (is )?too long|string too long|too many (input )?tokens|"
@@ -38,13 +40,17 @@ _TOO_LONG = re.compile(
 )
 _TOOLS = r"\b(tools?|tool[ _-](use|choice|calls?|calling)|function[ _-]call\w*)\b"
 _SAID = {
-    **{option: rf"\b{option}\b" for option in OPTIONS},
+    "stop": r"\bstop\b",
+    "temperature": r"\btemperature\b",
+    "seed": r"\bseed\b",
     "max_tokens": r"\bmax_(completion_|output_|new_)?tokens\b",
     "tool_choice": r"\btool[_ -]?choice\b",
+    "stream": r"\bstream\b",
     # Servers mention tools for other reasons, too.
     "tools": rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
     rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",
 }
+"""Options of a request that some servers refuse, and how their words name them."""
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
 _CLIENTS = {"langgraph_sdk", "openai", "anthropic", "groq", "mistralai", "ollama", "cohere", "openrouter"}
 _OWN_MISTAKES = (ImportError, NameError, NotImplementedError)
@@ -58,27 +64,60 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
             return cause
     detail = redact(_words(error), secrets, "***")[:LONGEST]
     status = _status(error)
-    long = _is_overflow(error) or _TOO_LONG.search(detail)
-    if status == 413 or (status in (None, 400, 422, 500) and long):
+    if _is_too_long(error, status, detail):
         return ContextTooLong(f"the prompt is too long for the model's context: {detail[:300]}")
+    outcome = _NO_ANSWER
+    if status is None and _is_odd_reply(error):
+        outcome = "the model's reply could not be read"
+    hint = ""
     retry_after = _retry_after(error)
-    asked = f" (retry after {retry_after:g} s)" if retry_after else ""
-    # The clients raise a plain ValueError for an error that came as a reply.
-    odd = type(error) is not ValueError and isinstance(error, AttributeError | LookupError | TypeError | ValueError)
-    outcome = "the model's reply could not be read" if odd and status is None else _NO_ANSWER
+    if retry_after:
+        hint = f" (retry after {retry_after:g} s)"
+    if status in _CHECK:
+        hint += _CHECK[status]
     out_of_quota = "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None))
-    transient = not isinstance(error, _OWN_MISTAKES) if status is None else status in TRANSIENT or status >= 500
     return ModelFault(
-        f"{outcome}: {type(error).__name__}: {detail[:300]}{asked}{_CHECK.get(status or 0, '')}",
+        f"{outcome}: {type(error).__name__}: {detail[:300]}{hint}",
         permanent=status in PERMANENT or out_of_quota,
-        transient=transient,
+        transient=_is_transient(error, status),
         retry_after=retry_after,
     )
 
 
+def _is_too_long(error: Exception, status: int | None, detail: str) -> bool:
+    """Return whether an error says that the prompt is too long."""
+    if status == 413:
+        return True
+    # Servers refuse long prompts with various statuses, or within a stream with none.
+    if status not in (None, 400, 422, 500):
+        return False
+    return _is_overflow(error) or _TOO_LONG.search(detail) is not None
+
+
+def _is_odd_reply(error: Exception) -> bool:
+    """Return whether a client stumbled over a reply."""
+    # The clients raise a plain ValueError for an error that came as a reply.
+    if type(error) is ValueError:
+        return False
+    return isinstance(error, AttributeError | LookupError | TypeError | ValueError)
+
+
+def _is_transient(error: Exception, status: int | None) -> bool:
+    """Return whether a retry may succeed."""
+    if status is None:
+        # Without an answer it may have been the connection.
+        return not isinstance(error, _OWN_MISTAKES)
+    return status in TRANSIENT or status >= 500
+
+
 def is_timeout(fault: ModelFault) -> bool:
     """Return whether a client's error was that the server did not answer in time."""
-    return any(isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ for error in _causes(fault))
+    return any(_is_late(error) for error in _causes(fault))
+
+
+def _is_late(error: BaseException) -> bool:
+    # The clients have time-outs of their own types.
+    return isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
 
 
 def unanswered(fault: ModelFault, address: str, attempts: int) -> ModelFault:
@@ -89,13 +128,15 @@ def unanswered(fault: ModelFault, address: str, attempts: int) -> ModelFault:
         address: The server's address, without secrets; empty for a provider's.
         attempts: Number of attempts in all.
     """
-    if is_timeout(fault) or any("Connect" in type(error).__name__ for error in _causes(fault)):
+    unconnected = any("Connect" in type(error).__name__ for error in _causes(fault))
+    if unconnected or is_timeout(fault):
+        server = address or "the server"
         said = str(fault).removeprefix(f"{_NO_ANSWER}: ")
-        tried = f"{attempts} attempt{'s' * (attempts > 1)}"
-        message = f"no answer from {address or 'the server'} in {tried} (is the server up?): {said}"
-    else:
-        check = "" if _status(fault) else " (check the server's address)"
-        message = f"the model has never answered: {fault}{check}"
+        message = f"no answer from {server} in {count(attempts, 'attempt')} (is the server up?): {said}"
+        return ModelFault(message, permanent=True)
+    message = f"the model has never answered: {fault}"
+    if _status(fault) is None:
+        message += " (check the server's address)"
     return ModelFault(message, permanent=True)
 
 
@@ -143,42 +184,66 @@ def is_bug(error: Exception) -> bool:
     """
     if type(error).__module__ != "builtins" or is_trouble(error):
         return False
-    *around, raised_in = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    *around, raised_in = modules
     # langchain_core also calls the user's own models and callbacks.
     clients = [module for module in around if not module.startswith("langchain_core.")]
-    return not any(map(_is_client, [*clients, raised_in]))
+    return not any(_is_client(module) for module in (*clients, raised_in))
 
 
 def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
     """Return the option of those sent that the server or its client refuses, if the error says so."""
-    if isinstance(error, TypeError) and (unknown := _UNKNOWN.search(str(error))):
-        # OpenAI's client has no `seed` for the Responses API.
-        return unknown[1] if unknown[1] in sent else None
-    if isinstance(error, ValueError) and "No generations found in stream" in str(error):
-        return "stream" if "stream" in sent else None  # the reply came as a whole
+    named = _named_option(error)
+    if named is not None:
+        if named in sent:
+            return named
+        return None
     if _status(error) not in (400, 404, 422, 501):
         return None
-    param = str(getattr(error, "param", None) or "")
-    if param:
-        named = re.split(r"[\[.]", param)[0]
-        return named if named in sent else None
     words = _words(error)[:LONGEST]
-    return next((option for option in sent if re.search(_SAID[option], words, re.IGNORECASE)), None)
+    for option in sent:
+        if re.search(_SAID[option], words, re.IGNORECASE):
+            return option
+    return None
+
+
+def _named_option(error: Exception) -> str | None:
+    """Return the option that an error is about by its type or a field, other than by its words."""
+    if isinstance(error, TypeError):
+        # OpenAI's client has no `seed` for the Responses API.
+        unknown = _UNKNOWN.search(str(error))
+        if unknown:
+            return unknown[1]
+    if isinstance(error, ValueError) and "No generations found in stream" in str(error):
+        # The reply came as a whole.
+        return "stream"
+    param = str(getattr(error, "param", None) or "")
+    if param and _status(error) in (400, 404, 422, 501):
+        # Such as `tools[0].function`.
+        return re.split(r"[\[.]", param)[0]
+    return None
 
 
 def validate_reply(reply: AIMessage) -> None:
     """Raise ModelFault if a reply is empty, a refusal, or truncated in transit."""
     ended = reply.response_metadata
-    if refusal := reply.additional_kwargs.get("refusal"):
-        raise ModelFault(f"the model refused: {' '.join(str(refusal).split())[:300]}")
+    refusal = reply.additional_kwargs.get("refusal")
+    if refusal:
+        words = " ".join(str(refusal).split())
+        raise ModelFault(f"the model refused: {words[:300]}")
     # OpenAI's protocol ends every reply with a reason; without one, the stream broke off.
-    if ended.get("model_provider") == "openai" and not (ended.get("finish_reason") or ended.get("status")):
+    reason = ended.get("finish_reason") or ended.get("status")
+    if ended.get("model_provider") == "openai" and not reason:
         raise ModelFault("the model's reply was cut off")
-    if not (reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls):
-        if ended.get("finish_reason") == "content_filter":
-            raise ModelFault("the model refused: its provider's content filter withheld the reply")
-        limited = ": it reached its limit, or the end of the context, before any text" if is_cut(reply) else ""
-        raise ModelFault(f"the model's reply is empty{limited}")
+    if reply.text.strip() or reply.tool_calls or reply.invalid_tool_calls:
+        return
+    if ended.get("finish_reason") == "content_filter":
+        raise ModelFault("the model refused: its provider's content filter withheld the reply")
+    if is_cut(reply):
+        raise ModelFault(
+            "the model's reply is empty: it reached its limit, or the end of the context, before any text"
+        )
+    raise ModelFault("the model's reply is empty")
 
 
 def _words(error: Exception) -> str:
@@ -186,23 +251,41 @@ def _words(error: Exception) -> str:
     first: BaseException = error
     while _status(error) is None and first.__cause__:
         first = first.__cause__
-    said = (str(error), _said(getattr(error, "body", None)), str(first))
-    text, *more = (" ".join(sanitize(each).split()) for each in said)
-    return ": ".join([text, *(each for each in dict.fromkeys(more) if each not in text)]).replace(".: ", ": ")
+    text = _in_one_line(str(error))
+    parts = [text]
+    for more in (_said(getattr(error, "body", None)), str(first)):
+        part = _in_one_line(more)
+        if part not in text and part not in parts:
+            parts.append(part)
+    return ": ".join(parts).replace(".: ", ": ")
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(sanitize(text).split())
 
 
 def _said(body: Any, depth: int = 0) -> str:
     """Return the sentences in an error's body: OpenAI's, FastAPI's or Mistral's JSON, plain text, or a page."""
     if isinstance(body, str):
+        # A proxy answers with a page.
         return re.sub(r"(?is)<(style|script)\b.*?</\1>|<[^<>]*>", " ", body[:LONGEST])
-    if isinstance(body, list) and depth < DEEPEST:
-        return "; ".join(filter(None, (_said(each, depth + 1) for each in body[:20])))
-    if not isinstance(body, Mapping) or depth == DEEPEST:
+    if depth == DEEPEST:
         return ""
-    inner = (_said(body.get(name), depth + 1) for name in ("error", "message", "detail", "msg"))
-    said = next(filter(None, inner), "")
+    if isinstance(body, list):
+        sentences = [_said(each, depth + 1) for each in body[:20]]
+        return "; ".join(filter(None, sentences))
+    if not isinstance(body, Mapping):
+        return ""
+    said = ""
+    for name in ("error", "message", "detail", "msg"):
+        said = _said(body.get(name), depth + 1)
+        if said:
+            break
     where = body.get("loc")  # FastAPI's
-    return f"{'.'.join(map(str, where))}: {said}" if isinstance(where, list) else said
+    if isinstance(where, list):
+        place = ".".join(map(str, where))
+        return f"{place}: {said}"
+    return said
 
 
 def _sources(error: Any) -> Iterator[Any]:
@@ -214,9 +297,10 @@ def _sources(error: Any) -> Iterator[Any]:
 
 def _status(error: Any) -> int | None:
     for source in _sources(error):
-        values = [getattr(source, name, None) for name in ("status_code", "status", "code")]
         if isinstance(source, Mapping):  # botocore
             values = [source.get("ResponseMetadata", {}).get("HTTPStatusCode")]
+        else:
+            values = [getattr(source, name, None) for name in ("status_code", "status", "code")]
         for value in values:
             if isinstance(value, int) and 400 <= value < 600:
                 return value
@@ -225,12 +309,15 @@ def _status(error: Any) -> int | None:
 
 def _retry_after(error: Any) -> float | None:
     for source in _sources(error):
-        headers = getattr(source, "headers", None)
-        headers = headers if isinstance(headers, Mapping) else {}
-        if isinstance(source, Mapping):
+        if isinstance(source, Mapping):  # botocore
             headers = source.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        else:
+            headers = getattr(source, "headers", None)
+        if not isinstance(headers, Mapping):
+            continue
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            if (wait := parse_retry_after(str(headers.get(name, "")))) is not None:
+            wait = parse_retry_after(str(headers.get(name, "")))
+            if wait is not None:
                 return wait * unit
     return None
 

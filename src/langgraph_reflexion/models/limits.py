@@ -36,24 +36,45 @@ def limiting(model: BaseChatModel, tokens: int, *, overriding: bool = False) -> 
         tokens: The limit.
         overriding: Whether it replaces the model's own, which may be no more than its client's default.
     """
-    name = next((name for name in _FIELDS if name in type(model).model_fields), None)
-    if name is None or (getattr(model, name) is not None and not overriding):
+    name = _field_of(model)
+    if name is None:
         return None
+    if getattr(model, name) is not None and not overriding:
+        return None
+    if not _is_compatible_server(model):
+        return Limits({name: tokens}, {})
+    # The integration sends `max_completion_tokens`, which few compatible servers know.
+    body = dict(getattr(model, "extra_body", None) or {})
+    body[name] = tokens
+    return Limits({name: None}, {"extra_body": body})
+
+
+def _field_of(model: BaseChatModel) -> str | None:
+    """Return the name of the field that limits a model's replies."""
+    for name in _FIELDS:
+        if name in type(model).model_fields:
+            return name
+    return None
+
+
+def _is_compatible_server(model: BaseChatModel) -> bool:
+    """Return whether OpenAI's integration calls the chat completions of a server that is not OpenAI's."""
+    if not type(model).__module__.startswith("langchain_openai"):
+        return False
     host = urlsplit(str(getattr(model, "openai_api_base", None) or "")).hostname
-    compatible = type(model).__module__.startswith("langchain_openai") and host not in (None, "api.openai.com")
-    if compatible and not getattr(model, "use_responses_api", None):
-        # The integration sends `max_completion_tokens`, which few compatible servers know.
-        body = {**(getattr(model, "extra_body", None) or {}), name: tokens}
-        return Limits({name: None}, {"extra_body": body})
-    return Limits({name: tokens}, {})
+    if host in (None, "api.openai.com"):
+        return False
+    return not getattr(model, "use_responses_api", None)
 
 
 def is_cut(reply: AIMessage) -> bool:
     """Return whether a reply ends at its limit."""
     ended = reply.response_metadata
-    reasons = [ended.get(key) for key in ("finish_reason", "stop_reason", "done_reason")]
+    reasons = [ended.get("finish_reason"), ended.get("stop_reason"), ended.get("done_reason")]
+    # OpenAI's Responses.
     incomplete = ended.get("incomplete_details")
-    reasons += [incomplete.get("reason")] if isinstance(incomplete, Mapping) else []
+    if isinstance(incomplete, Mapping):
+        reasons.append(incomplete.get("reason"))
     return any(str(reason).lower() in _CUT for reason in reasons)
 
 

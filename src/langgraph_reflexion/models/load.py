@@ -5,7 +5,7 @@ import math
 import os
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
@@ -55,14 +55,16 @@ def load_model(
         ConfigurationError: there is no such model, or its key or package is missing.
     """
     if name == DEMO:
-        return cast("BaseChatModel", load_object(DEMO_MODEL, "the demo model")())
-    provider, _, model = name.partition(":")
+        demo_model = load_object(DEMO_MODEL, "the demo model")
+        return _is_model(demo_model(), name)
     if in_file(name):
         return without_own_retries(_is_model(load_object(name, "the model"), name))
-    if not provider or (":" in name and not model):
+    provider, colon, model = name.partition(":")
+    if not provider or (colon and not model):
         raise ConfigurationError(f"no model {name!r}: {_EXPECTED}")
+    settings = _timeout(provider, timeout or TIMEOUT_SECONDS)
     # Some clients keep the number of retries that they were created with.
-    settings: dict[str, Any] = {"max_retries": 0, **_timeout(provider, timeout or TIMEOUT_SECONDS)}
+    settings["max_retries"] = 0
     if temperature is not None:
         settings["temperature"] = temperature
     if http_async_client is not None and provider == "openai":
@@ -70,22 +72,31 @@ def load_model(
     if base_url is not None:
         settings["base_url"] = _checked(base_url)
         if provider == "openai":
-            # Compatible servers rarely support the newer Responses API.
-            settings["use_responses_api"] = False
-            # Otherwise streamed replies from custom addresses come without usage.
-            settings["stream_usage"] = True
-            # Each piece of a reply is progress, by which a slow server differs from a silent one.
-            settings["streaming"] = True
-            if not os.environ.get("OPENAI_API_KEY"):
-                settings["api_key"] = NO_KEY
+            settings.update(_for_compatible_server())
     made = without_own_retries(_is_model(_init(name, provider, settings), name))
     if hasattr(made, "stream_chunk_timeout"):
         # Another limit of OpenAI's client, which `timeout` does not change.
         made.stream_chunk_timeout = None
     if provider == "openrouter":
         # The integration does not pass `max_retries` to the SDK.
-        made.client.sdk_configuration.retry_config = None  # type: ignore[attr-defined]
+        openrouter: Any = made
+        openrouter.client.sdk_configuration.retry_config = None
     return made
+
+
+def _for_compatible_server() -> dict[str, Any]:
+    """Return settings of OpenAI's integration for a server that is not OpenAI's."""
+    settings: dict[str, Any] = {
+        # Compatible servers rarely support the newer Responses API.
+        "use_responses_api": False,
+        # Otherwise streamed replies from custom addresses come without usage.
+        "stream_usage": True,
+        # Each piece of a reply is progress, by which a slow server differs from a silent one.
+        "streaming": True,
+    }
+    if not os.environ.get("OPENAI_API_KEY"):
+        settings["api_key"] = NO_KEY
+    return settings
 
 
 _EXPECTED = (
@@ -125,26 +136,36 @@ def _init(name: str, provider: str, settings: dict[str, Any]) -> Any:
     try:
         model = init_chat_model(name, **settings)
     except Exception as error:  # every provider's client has its own types
-        # The error's text is never passed on, as it may quote the key.
-        said = str(error)
-        if "infer model provider" in said:
-            listed = re.search(r"Supported (?:model )?providers(?: are)?: ([\w, ]+)", said)
-            providers = listed[1].split(", ") if listed else []
-            hint = did_you_mean(provider, providers)
-            raise ConfigurationError(f"unknown provider in the model {name!r}{hint}: {_EXPECTED}") from error
-        if isinstance(error, (ImportError, AttributeError)):
-            named = re.search(r"pip install (?:-U )?[\"']?([\w-]+)", said)
-            package = named[1] if named else f"langchain-{provider.replace('_', '-')}"
-            raise ModelUnavailable(f"the model {name!r} needs a package: pip install {package}") from error
-        if keys := re.findall(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b", said):
-            raise _no_key(name, keys[0]) from error
-        raise ConfigurationError(f"the model {name!r} cannot be made: {type(error).__name__}") from error
+        raise _not_made(name, provider, error) from error
+    # These clients can be created without a key, and the first call fails with an obscure error.
     for field in ("anthropic_api_key", "mistral_api_key"):
-        # These clients can be created without a key, and the first call fails with an obscure error.
         key = getattr(model, field, NO_KEY)
-        if not (key.get_secret_value() if isinstance(key, SecretStr) else key):
+        if isinstance(key, SecretStr):
+            key = key.get_secret_value()
+        if not key:
             raise _no_key(name, field.upper())
     return model
+
+
+def _not_made(name: str, provider: str, error: Exception) -> ConfigurationError:
+    """Say why LangChain cannot make a model. The error's text is never passed on, as it may quote the key."""
+    said = str(error)
+    if "infer model provider" in said:
+        listed = re.search(r"Supported (?:model )?providers(?: are)?: ([\w, ]+)", said)
+        hint = ""
+        if listed:
+            hint = did_you_mean(provider, listed[1].split(", "))
+        return ConfigurationError(f"unknown provider in the model {name!r}{hint}: {_EXPECTED}")
+    if isinstance(error, ImportError | AttributeError):
+        package = f"langchain-{provider.replace('_', '-')}"
+        named = re.search(r"pip install (?:-U )?[\"']?([\w-]+)", said)
+        if named:
+            package = named[1]
+        return ModelUnavailable(f"the model {name!r} needs a package: pip install {package}")
+    variable = re.search(r"\b[A-Z][A-Z0-9_]*_(?:API_)?(?:KEY|TOKEN)\b", said)
+    if variable:
+        return _no_key(name, variable[0])
+    return ConfigurationError(f"the model {name!r} cannot be made: {type(error).__name__}")
 
 
 def _no_key(name: str, variable: str) -> ModelUnavailable:

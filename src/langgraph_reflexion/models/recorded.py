@@ -5,7 +5,7 @@ Readers of run folders import this alone: it imports no LangChain, which would t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, cast
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
@@ -31,8 +31,14 @@ NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, c
 
 def add_usage(*usages: Usage) -> Usage:
     """Return the sum."""
-    total: dict[str, Any] = {key: sum(dict(usage)[key] for usage in usages) for key in NO_USAGE}
-    return cast(Usage, total | {"cost": float(total["cost"])})
+    total = NO_USAGE.copy()
+    for usage in usages:
+        total["llm_calls"] += usage["llm_calls"]
+        total["cached_calls"] += usage["cached_calls"]
+        total["input_tokens"] += usage["input_tokens"]
+        total["output_tokens"] += usage["output_tokens"]
+        total["cost"] += usage["cost"]
+    return total
 
 
 class SentMessage(TypedDict):
@@ -96,7 +102,7 @@ def whole_calls(calls: Sequence[SentCall]) -> Iterator[WholeCall]:
     for call in calls:
         continue_prompt(prompt, call)
         tools = call.get("tools", tools)
-        yield WholeCall(call["kind"], call["call"], call.get("step"), [*prompt], tools, call["reply"])
+        yield WholeCall(call["kind"], call["call"], call.get("step"), list(prompt), tools, call["reply"])
 
 
 def with_content(message: SentMessage, content: str) -> SentMessage:
@@ -109,8 +115,10 @@ def with_content(message: SentMessage, content: str) -> SentMessage:
 def continue_prompt(prompt: list[SentMessage], call: SentCall) -> None:
     """Turn the prompt of the call before into that of this one, in place."""
     added = list(call["added"])
-    if characters := call.get("same_characters", 0):
-        earlier, rest = prompt[call["same"]]["content"], added[0]["content"]
+    characters = call.get("same_characters", 0)
+    if characters:
+        earlier = prompt[call["same"]]["content"]
+        rest = added[0]["content"]
         added[0] = with_content(added[0], f"{earlier[:characters]}{rest}")
     del prompt[call["same"] :]
     prompt += added

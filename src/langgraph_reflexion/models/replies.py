@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, convert_to_openai_messages
 from langchain_core.messages.tool import invalid_tool_call
 from pydantic import ValidationError
 
@@ -23,19 +23,30 @@ _Message = TypeVar("_Message", bound=BaseMessage)
 
 def storable(message: _Message) -> _Message:
     """Return a message with what a checkpoint can hold, of what a server may send; see `plain`."""
-    return message.model_copy(update={name: plain(value) for name, value in message if name in _KEPT})
+    kept = {name: plain(value) for name, value in message if name in _KEPT}
+    return message.model_copy(update=kept)
 
 
 def bounded(reply: AIMessage) -> AIMessage:
     """Return a reply without calls that are too long: half an action would be another action."""
-    calls = [*reply.tool_calls, *reply.invalid_tool_calls]
-    lengths = [len(json.dumps([call["id"], call["args"]], default=str)) for call in calls]
-    names = [call["name"] or "" for call in calls]
-    if max(lengths, default=0) <= LONGEST_CALL and max(map(len, names), default=0) <= LONGEST_NAME:
+    names: list[str] = []
+    too_long = False
+    for call in (*reply.tool_calls, *reply.invalid_tool_calls):
+        name = call["name"] or ""
+        names.append(name)
+        rest = json.dumps([call["id"], call["args"]], default=str)
+        if len(rest) > LONGEST_CALL or len(name) > LONGEST_NAME:
+            too_long = True
+    if not too_long:
         return reply
     broken = [invalid_tool_call(name=name[:LONGEST_NAME], args=TOO_LONG) for name in names]
-    # Its blocks and keywords hold the arguments, too.
-    update = {"content": reply.text, "additional_kwargs": {}, "tool_calls": [], "invalid_tool_calls": broken}
+    update = {
+        # Its blocks and keywords hold the arguments, too.
+        "content": reply.text,
+        "additional_kwargs": {},
+        "tool_calls": [],
+        "invalid_tool_calls": broken,
+    }
     return reply.model_copy(update=update)
 
 
@@ -44,10 +55,16 @@ def invalid_call(error: Exception) -> AIMessage | None:
 
     Of the reply, no more than the arguments is known. None if the error is another one.
     """
-    for each in error.errors() if isinstance(error, ValidationError) else []:
-        if each["loc"][0] in ("tool_calls", "invalid_tool_calls") and each["loc"][-1] == "args":
-            given = each["input"] if isinstance(each["input"], str) else json.dumps(plain(each["input"]))
-            return AIMessage("", invalid_tool_calls=[invalid_tool_call(args=given)])
+    if not isinstance(error, ValidationError):
+        return None
+    for each in error.errors():
+        place = each["loc"]
+        if place[0] not in ("tool_calls", "invalid_tool_calls") or place[-1] != "args":
+            continue
+        given = each["input"]
+        if not isinstance(given, str):
+            given = json.dumps(plain(given))
+        return AIMessage("", invalid_tool_calls=[invalid_tool_call(args=given)])
     return None
 
 
@@ -58,12 +75,14 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     provider and the version of the content. A call without an id gets one by the step's number.
     """
     kept = message.model_dump(include=_KEPT)
-    kept["response_metadata"] = {name: it for name, it in message.response_metadata.items() if isinstance(it, str)}
-    calls = [*kept["tool_calls"], *kept["invalid_tool_calls"]]
+    metadata = message.response_metadata
+    kept["response_metadata"] = {name: value for name, value in metadata.items() if isinstance(value, str)}
+    calls = kept["tool_calls"] + kept["invalid_tool_calls"]
     for index, call in enumerate(calls):
         call["id"] = call["id"] or call_id_of(number, index)
-    kept = {name: value for name, value in kept.items() if value or name == "content"}
-    return cast(dict[str, Any], plain(kept))
+    given = {name: value for name, value in kept.items() if value or name == "content"}
+    stored: dict[str, Any] = plain(given)
+    return stored
 
 
 def with_content(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -95,20 +114,32 @@ def passing_reasoning(model: BaseChatModel, messages: list[BaseMessage]) -> dict
     In thinking mode DeepSeek refuses a history whose tool calls lack their `reasoning_content`. The integration reads
     it from replies, and leaves it out of requests; `extra_body` replaces fields of a request.
     """
-    ours = any(cls.__module__.startswith("langchain_deepseek") for cls in type(model).__mro__)
-    if not ours or not any("reasoning_content" in message.additional_kwargs for message in messages):
+    is_deepseek = any(cls.__module__.startswith("langchain_deepseek") for cls in type(model).__mro__)
+    if not is_deepseek:
         return {}
-    return {"extra_body": {**(getattr(model, "extra_body", None) or {}), "messages": [*map(_for_deepseek, messages)]}}
+    has_reasoning = any("reasoning_content" in message.additional_kwargs for message in messages)
+    if not has_reasoning:
+        return {}
+    body = dict(getattr(model, "extra_body", None) or {})
+    body["messages"] = [_for_deepseek(message) for message in messages]
+    return {"extra_body": body}
 
 
 def _for_deepseek(message: BaseMessage) -> dict[str, Any]:
-    written: Any = convert_to_openai_messages(message)
-    if isinstance(message, AIMessage):
-        broken = [
-            {"type": "function", "id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}}
-            for call in message.invalid_tool_calls
-        ]
-        written |= {"tool_calls": [*written.get("tool_calls", []), *broken]} if broken else {}
-        reasoning = message.additional_kwargs.get("reasoning_content")
-        written |= {} if reasoning is None else {"reasoning_content": reasoning}
-    return dict(written)
+    converted: Any = convert_to_openai_messages(message)
+    written: dict[str, Any] = dict(converted)
+    if not isinstance(message, AIMessage):
+        return written
+    # LangChain leaves these out, and the results that answer them would stand alone.
+    broken = [_openai_call(call) for call in message.invalid_tool_calls]
+    if broken:
+        written["tool_calls"] = written.get("tool_calls", []) + broken
+    reasoning = message.additional_kwargs.get("reasoning_content")
+    if reasoning is not None:
+        written["reasoning_content"] = reasoning
+    return written
+
+
+def _openai_call(call: InvalidToolCall) -> dict[str, Any]:
+    function = {"name": call["name"], "arguments": call["args"]}
+    return {"type": "function", "id": call["id"], "function": function}

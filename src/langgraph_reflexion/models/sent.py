@@ -53,7 +53,7 @@ def with_calls(before: Sequence[SentCall], calls: Sequence[ModelCall], step: int
         calls: The further ones, in the order in which they were made.
         step: The step that they asked for, if they asked for one.
     """
-    kept = [*before]
+    kept = list(before)
     prompt, tools = _last_prompt(before)
     for call in calls:
         messages = [as_json(message) for message in call.messages]
@@ -64,7 +64,8 @@ def with_calls(before: Sequence[SentCall], calls: Sequence[ModelCall], step: int
         if offered != tools:
             made["tools"] = offered
         kept.append(made)
-        prompt, tools = messages, offered
+        prompt = messages
+        tools = offered
     return kept
 
 
@@ -81,7 +82,8 @@ def as_json(message: BaseMessage) -> SentMessage:
             made["tool_calls"] = plain(message.tool_calls)
         if message.invalid_tool_calls:
             made["invalid_tool_calls"] = plain(message.invalid_tool_calls)
-    more = {name: value for name, value in message.additional_kwargs.items() if value and name not in _RAW_CALLS}
+    more = message.additional_kwargs
+    more = {name: value for name, value in more.items() if value and name not in _RAW_CALLS}
     if more:
         made["additional_kwargs"] = plain(more)
     return made
@@ -93,7 +95,8 @@ def _reply(reply: AIMessage | None) -> SentMessage | None:
         return None
     text = str(reply.text)
     if len(text) > LONGEST_REPLY:
-        text = f"{text[:LONGEST_REPLY]} [{len(text) - LONGEST_REPLY} characters left out]"
+        left_out = len(text) - LONGEST_REPLY
+        text = f"{text[:LONGEST_REPLY]} [{left_out} characters left out]"
     made = AIMessage(text, tool_calls=reply.tool_calls, invalid_tool_calls=reply.invalid_tool_calls)
     return as_json(made)
 
@@ -102,26 +105,36 @@ def _block(block: Any) -> Any:
     if not isinstance(block, dict) or block.get("type") not in FILES:
         return block
     data = json.dumps(block, sort_keys=True, default=str).encode()
-    return {"type": block["type"], "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    digest = hashlib.sha256(data).hexdigest()
+    return {"type": block["type"], "bytes": len(data), "sha256": digest}
 
 
 def inline_picture(block: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a picture whose data are in its block, and nothing else; None for a file or an address."""
-    data, kind = block.get("base64"), block.get("mime_type")
-    if block.get("type") == "image_url":
-        # OpenAI's form: `data:image/png;base64,...`.
-        place = block.get("image_url")
-        address = place.get("url") if isinstance(place, dict) else place
-        if not isinstance(address, str) or not address.startswith("data:"):
+    match block.get("type"):
+        case "image":
+            kind = block.get("mime_type")
+            data = block.get("base64")
+        case "image_url":
+            # OpenAI's form: `data:image/png;base64,...`.
+            address = block.get("image_url")
+            if isinstance(address, dict):
+                address = address.get("url")
+            if not isinstance(address, str) or not address.startswith("data:"):
+                return None
+            kind, _, data = address.removeprefix("data:").partition(";base64,")
+        case _:
             return None
-        kind, _, data = address.removeprefix("data:").partition(";base64,")
-    elif block.get("type") != "image":
+    if not isinstance(kind, str) or kind not in PICTURES:
         return None
-    if not (isinstance(data, str) and isinstance(kind, str)):
-        return None
-    if kind not in PICTURES or len(data) > LARGEST_PICTURE or not _BASE64.fullmatch(data):
+    if not isinstance(data, str) or not _is_picture_data(data):
         return None
     return {"type": "image", "base64": data, "mime_type": kind}
+
+
+def _is_picture_data(data: str) -> bool:
+    # The length first, as the pattern reads all of it.
+    return len(data) <= LARGEST_PICTURE and _BASE64.fullmatch(data) is not None
 
 
 def expect_no_files(messages: Sequence[BaseMessage]) -> None:
@@ -136,12 +149,17 @@ def expect_no_files(messages: Sequence[BaseMessage]) -> None:
     for message in messages:
         if isinstance(message.content, str):
             continue
-        blocks = [each for each in message.content if not (isinstance(each, dict) and each == inline_picture(each))]
-        if any(_names_file(block) for block in blocks):
-            raise ConfigurationError(
-                "a step or a kept reply holds a file or its address, and prompts are texts: the state or "
-                "the cache was changed; begin the task again"
-            )
+        for block in message.content:
+            if _names_file(block) and not _is_inline_picture(block):
+                raise ConfigurationError(
+                    "a step or a kept reply holds a file or its address, and prompts are texts: the state or "
+                    "the cache was changed; begin the task again"
+                )
+
+
+def _is_inline_picture(block: Any) -> bool:
+    """Return whether a block is a picture with its data, and holds nothing beside that could name a file."""
+    return isinstance(block, dict) and block == inline_picture(block)
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
@@ -172,8 +190,9 @@ def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call
     if same == len(before) or not added:
         return made
     # One long message with the whole transcript grows at its end, too.
-    text, earlier = added[0]["content"], before[same]["content"]
-    if not (isinstance(text, str) and isinstance(earlier, str)):
+    text = added[0]["content"]
+    earlier = before[same]["content"]
+    if not isinstance(text, str) or not isinstance(earlier, str):
         return made
     characters = _shared_beginning(text, earlier)
     if characters >= LEAST_SHARED:
@@ -184,7 +203,9 @@ def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call
 
 def _shared_beginning(one: str, other: str) -> int:
     """Return the number of first characters that two texts have in common."""
-    least, most = 0, min(len(one), len(other))
+    # By halves: comparing slices is much faster than comparing characters.
+    least = 0
+    most = min(len(one), len(other))
     while least < most:
         middle = (least + most + 1) // 2
         if one[:middle] == other[:middle]:

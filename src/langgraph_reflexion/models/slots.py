@@ -35,7 +35,8 @@ class Slots:
     """
 
     def __init__(self, model: BaseChatModel) -> None:
-        self.url, self.address = public_url(_base_url(model)) or "", address_of(model)
+        self.url = public_url(_base_url(model)) or ""
+        self.address = address_of(model)
         self.most: int | None = None
         self.named = False
         self._asked = False
@@ -51,15 +52,11 @@ class Slots:
         turns = self._turns.setdefault(loop, _Turns())
         async with turns.changed:
             if not self._asked:
-                self._asked, self.most = True, await self._slots()
+                self.most = await self._slots()
                 self.named = self.most is not None
+                self._asked = True
             if self._full(turns):
-                turns.waiting += 1
-                WAITING.info("calls waiting for a slot: %d (slots: %d)", turns.waiting, self.most)
-                try:
-                    await turns.changed.wait_for(lambda: not self._full(turns))
-                finally:
-                    turns.waiting -= 1
+                await self._turn(turns)
             turns.busy += 1
         try:
             yield
@@ -68,6 +65,15 @@ class Slots:
             async with turns.changed:
                 turns.changed.notify_all()
 
+    async def _turn(self, turns: "_Turns") -> None:
+        """Wait until a slot is free."""
+        turns.waiting += 1
+        WAITING.info("calls waiting for a slot: %d (slots: %d)", turns.waiting, self.most)
+        try:
+            await turns.changed.wait_for(lambda: not self._full(turns))
+        finally:
+            turns.waiting -= 1
+
     @asynccontextmanager
     async def watched(self, progress: Callable[[], None], seconds: float | None) -> AsyncIterator[None]:
         """Call `progress` inside `async with` for as long as the server answers other requests.
@@ -75,18 +81,22 @@ class Slots:
         Where slots are named, a silent call is being worked at: llama.cpp reads 2,048 tokens of a prompt at once.
         Of other servers nobody knows. `progress` resets the deadline of `seconds`.
         """
-        watch = asyncio.create_task(self._watch(progress, seconds)) if self.named and seconds else None
+        if not self.named or not seconds:
+            yield
+            return
+        watch = asyncio.create_task(self._watch(progress, seconds))
         try:
             yield
         finally:
-            if watch:
-                watch.cancel()
+            watch.cancel()
 
     async def _watch(self, progress: Callable[[], None], seconds: float) -> None:
+        # Twice in each time-out, so that one lost answer does not end the call.
+        patience = min(SECONDS_TO_ASK, seconds / 4)
         for number in count(1):
             await asyncio.sleep(seconds / 2)
             try:
-                async with httpx.AsyncClient(timeout=min(SECONDS_TO_ASK, seconds / 4)) as client:
+                async with httpx.AsyncClient(timeout=patience) as client:
                     await client.get(f"{self.address}/health")
             except httpx.HTTPError:
                 continue
@@ -106,17 +116,22 @@ class Slots:
     async def _slots(self) -> int | None:
         try:
             async with asyncio.timeout(SECONDS_TO_ASK), httpx.AsyncClient() as client:
-                named = (await client.get(f"{self.address}/props")).raise_for_status().json()["total_slots"]
+                answer = await client.get(f"{self.address}/props")
+                named = answer.raise_for_status().json()["total_slots"]
         except (httpx.HTTPError, TimeoutError, RecursionError, ValueError, TypeError, KeyError):
             return None
-        return named if type(named) is int and named > 0 else None
+        # Not `isinstance`: True is no number of slots.
+        if type(named) is int and named > 0:
+            return named
+        return None
 
 
 class _Turns:
     """The calls of one event loop."""
 
     def __init__(self) -> None:
-        self.busy = self.waiting = 0
+        self.busy = 0
+        self.waiting = 0
         self.changed = asyncio.Condition()
 
 
@@ -124,12 +139,17 @@ def address_of(model: BaseChatModel) -> str:
     """Return the address of a model's own server, without its path; empty for a provider's."""
     url = urlsplit(_base_url(model))
     official = (url.hostname or "").endswith("api.openai.com")
-    return "" if official or not url.netloc else f"{url.scheme}://{url.netloc}"
+    if official or not url.netloc:
+        return ""
+    return f"{url.scheme}://{url.netloc}"
 
 
 def _base_url(model: BaseChatModel) -> str:
-    fields = [getattr(model, name, None) for name in ("openai_api_base", "base_url")]
-    return next((str(each) for each in fields if each), "")
+    for name in ("openai_api_base", "base_url"):
+        url = getattr(model, name, None)
+        if url:
+            return str(url)
+    return ""
 
 
 class Progress(AsyncCallbackHandler):
@@ -139,8 +159,9 @@ class Progress(AsyncCallbackHandler):
     """
 
     def __init__(self, deadline: asyncio.Timeout, seconds: float | None) -> None:
-        self._deadline, self._seconds = deadline, seconds or 0.0
-        self._last = asyncio.get_running_loop().time() + PATIENCE * self._seconds
+        self._deadline = deadline
+        self._seconds = seconds or 0.0
+        self._last = _now() + PATIENCE * self._seconds
 
     @property
     def ignore_chat_model(self) -> bool:
@@ -150,11 +171,19 @@ class Progress(AsyncCallbackHandler):
         self.seen()
 
     def seen(self) -> None:
-        if self._seconds and not self._deadline.expired():
-            self._deadline.reschedule(min(asyncio.get_running_loop().time() + self._seconds, self._last))
+        """Give the call as much time again, up to its last moment."""
+        if not self._seconds or self._deadline.expired():
+            return
+        deadline = min(_now() + self._seconds, self._last)
+        self._deadline.reschedule(deadline)
 
     def late(self) -> str:
         """Say why the deadline was missed."""
         if self._deadline.when() == self._last:
             return f"the model's reply did not end within {PATIENCE * self._seconds:g} seconds"
         return f"no part of the model's reply arrived within {self._seconds:g} seconds"
+
+
+def _now() -> float:
+    """Return the time on the clock of the event loop, by which its deadlines are set."""
+    return asyncio.get_running_loop().time()

@@ -39,7 +39,9 @@ class Price:
     cached_input: float | None = None
 
     def __post_init__(self) -> None:
-        if not all(0 <= part < math.inf for part in (self.input, self.output, self.cached_input or 0)):
+        parts = (self.input, self.output, self.cached_input or 0)
+        # `nan` is neither less nor more than any number.
+        if not all(0 <= part < math.inf for part in parts):
             raise ConfigurationError(f"the price {str(self)!r}: a price is a finite number, at least 0")
 
     @classmethod
@@ -50,7 +52,8 @@ class Price:
             ConfigurationError: it is not a price.
         """
         try:
-            return cls(*map(float, text.split(",")))
+            parts = [float(part) for part in text.split(",")]
+            return cls(*parts)
         except ConfigurationError:
             raise
         except (TypeError, ValueError) as error:
@@ -59,7 +62,9 @@ class Price:
             ) from error
 
     def __str__(self) -> str:
-        parts = [self.input, self.output] + ([] if self.cached_input is None else [self.cached_input])
+        parts = [self.input, self.output]
+        if self.cached_input is not None:
+            parts.append(self.cached_input)
         return ",".join(f"{part:g}" for part in parts)
 
 
@@ -69,25 +74,32 @@ def price_of(model: str, prices: Mapping[str, Price], *, needed: bool = False) -
     Raises:
         ConfigurationError: it is missing and `needed`.
     """
-    price = next((prices[known] for known in prices if model in (known, known.partition(":")[2])), None)
-    if price is None and needed:
+    for known, price in prices.items():
+        if model in (known, known.partition(":")[2]):
+            return price
+    if needed:
         raise ConfigurationError(
             f"a budget of money needs the price of {model}: prices={{{model!r}: Price(input, output)}}"
         )
-    return price
+    return None
 
 
 def with_usage(reply: AIMessage, prompt: Sequence[BaseMessage]) -> AIMessage:
     """Return a reply with an estimate of its usage."""
-    read, wrote = (math.ceil(size(each) / CHARACTERS_PER_TOKEN) for each in (prompt, [reply]))
+    read = math.ceil(size(prompt) / CHARACTERS_PER_TOKEN)
+    wrote = math.ceil(size([reply]) / CHARACTERS_PER_TOKEN)
     usage = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
     return reply.model_copy(update={"usage_metadata": usage})
 
 
 def size(messages: Sequence[BaseMessage]) -> int:
     """Return the characters of messages: their texts, and the arguments of their tool calls."""
-    calls = [str(call["args"]) for each in messages if isinstance(each, AIMessage) for call in each.tool_calls]
-    return sum(map(len, [*(each.text for each in messages), *calls]))
+    characters = 0
+    for message in messages:
+        characters += len(message.text)
+        if isinstance(message, AIMessage):
+            characters += sum(len(str(call["args"])) for call in message.tool_calls)
+    return characters
 
 
 def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
@@ -95,14 +107,24 @@ def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> 
     counted = reply.usage_metadata
     # LangChain's own cache marks its replies by this key, with the tokens of the original call.
     if cached or (counted and counted.get("total_cost") == 0):
-        return {**NO_USAGE, "cached_calls": 1}
-    read, wrote = (_number(counted, name) for name in ("input_tokens", "output_tokens"))
+        free = NO_USAGE.copy()
+        free["cached_calls"] = 1
+        return free
+    read = _number(counted, "input_tokens")
+    wrote = _number(counted, "output_tokens")
     cost = 0.0
     if price and counted:
+        # Some servers count more tokens from their prefix cache than the prompt has.
         cached_input = min(_number(counted.get("input_token_details"), "cache_read"), read)
-        cached_price = price.input if price.cached_input is None else price.cached_input
-        cost = ((read - cached_input) * price.input + cached_input * cached_price + wrote * price.output) / 1e6
+        cost = _cost(price, read - cached_input, cached_input, wrote)
     return Usage(llm_calls=1, cached_calls=0, input_tokens=read, output_tokens=wrote, cost=cost)
+
+
+def _cost(price: Price, new_input: int, cached_input: int, output: int) -> float:
+    cached_price = price.cached_input
+    if cached_price is None:
+        cached_price = price.input
+    return (new_input * price.input + cached_input * cached_price + output * price.output) / 1e6
 
 
 def _number(counted: Any, name: str) -> int:
@@ -111,7 +133,9 @@ def _number(counted: Any, name: str) -> int:
         number = int(counted[name])
     except (KeyError, TypeError, ValueError, OverflowError):
         return 0
-    return number if 0 <= number < MOST_TOKENS else 0
+    if 0 <= number < MOST_TOKENS:
+        return number
+    return 0
 
 
 class UsageCallback(BaseCallbackHandler):
@@ -131,8 +155,12 @@ class UsageCallback(BaseCallbackHandler):
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
         self.unpriced: set[str] = set()
-        # A name may contain a colon itself (`qwen3:8b`).
-        self._prices = {**prices, **{name.partition(":")[2]: price for name, price in prices.items() if ":" in name}}
+        self._prices = dict(prices)
+        for name, price in prices.items():
+            # A name may contain a colon itself (`qwen3:8b`), so the whole one stays.
+            _, colon, model = name.partition(":")
+            if colon:
+                self._prices[model] = price
         self._lock = threading.Lock()
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -144,14 +172,21 @@ class UsageCallback(BaseCallbackHandler):
 
     def account(self, messages: Iterable[BaseMessage]) -> Usage:
         """Return the usage, with calls before this process took over, as far as the agent's messages show."""
-        said = (message for message in messages if isinstance(message, AIMessage))
-        # A node that writes its messages itself calls no model.
-        shown = add_usage(*(self._usage(each) for each in said if each.response_metadata or each.usage_metadata))
-        return shown if shown["llm_calls"] > self.usage["llm_calls"] else self.usage
+        shown = NO_USAGE
+        for message in messages:
+            if not isinstance(message, AIMessage):
+                continue
+            # A node that writes its messages itself calls no model.
+            if message.response_metadata or message.usage_metadata:
+                shown = add_usage(shown, self._usage(message))
+        if shown["llm_calls"] > self.usage["llm_calls"]:
+            return shown
+        return self.usage
 
     def _usage(self, message: AIMessage) -> Usage:
         model = str(message.response_metadata.get("model_name", ""))
-        known = max((name for name in self._prices if model.startswith(name)), key=len, default=None)
-        if known is None:
+        known = [name for name in self._prices if model.startswith(name)]
+        if not known:
             self.unpriced.add(model or "the agent's model")
-        return usage_of(message, self._prices[known] if known else None)
+            return usage_of(message, None)
+        return usage_of(message, self._prices[max(known, key=len)])
