@@ -42,8 +42,12 @@ def make_memory(
     Raises:
         ConfigurationError: the environment draws no memory map.
     """
-    return AgentMemory(
-        EpisodicMemory(rules.memory_size, client if memory.keep == "summary" else None, prompts, options.seed),
-        MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects) if memory.map else None,
-        LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves),
-    )
+    condensing: Client | None = None
+    if memory.keep == "summary":
+        condensing = client
+    reflections = EpisodicMemory(rules.memory_size, condensing, prompts, options.seed)
+    drawn: MapMemory | None = None
+    if memory.map:
+        drawn = MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects)
+    lessons = LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves)
+    return AgentMemory(reflections, drawn, lessons)

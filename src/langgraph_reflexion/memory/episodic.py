@@ -78,22 +78,32 @@ class EpisodicMemory:
         Raises:
             ModelFault: the model did not condense them.
         """
-        reflection = Reflection(trial=reflection["trial"], text=read_reflection(reflection["text"]))
-        reflections = [*state["reflections"], reflection]
+        # A person or code may have written it, as long as they like.
+        text = read_reflection(reflection["text"])
+        reflections = list(state["reflections"])
+        reflections.append(Reflection(trial=reflection["trial"], text=text))
         if len(reflections) <= self.size:
             return reflections
         if self.client is None:
             return reflections[-self.size :]
-        prompts, older = self.prompts, reflections[: len(reflections) - self.size + 1]
-
-        def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            condensed = prompts.render("condensed", reflections=older)
-            return [SystemMessage(prompts.render("condense")), HumanMessage(condensed)]
-
+        # One more than there are too many, as what they are condensed to is a reflection itself.
+        number = len(reflections) - self.size + 1
         call = CallId(self.seed, state["task"]["id"], state["trial"], "condense")
-        reply = await Prompt(render).ask(self.client, None, config, call)
+        condensed = await self._condensed(reflections[:number], self.client, config, call)
+        return [condensed, *reflections[number:]]
+
+    async def _condensed(
+        self, older: list[Reflection], client: Client, config: RunnableConfig, call: CallId
+    ) -> Reflection:
+        """Ask the model for one reflection in place of several."""
+
+        def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
+            system = self.prompts.render("condense")
+            return [SystemMessage(system), HumanMessage(self.prompts.render("condensed", reflections=older))]
+
+        reply = await Prompt(render).ask(client, None, config, call)
         text = f"{CONDENSED} {read_reflection(reply.text)}"
-        return [Reflection(trial=older[-1]["trial"], text=text), *reflections[len(older) :]]
+        return Reflection(trial=older[-1]["trial"], text=text)
 
 
 LONGEST_FEEDBACK = 20_000
@@ -110,7 +120,11 @@ def status_line(evaluation: Evaluation | None, feedback: Feedback) -> str:
         return line
     words = evaluation["feedback"]
     if evaluation.get("unverified"):
-        return "\n".join(filter(None, ["Status: UNKNOWN", quoted(words)]))
+        line = "Status: UNKNOWN"
+        quotation = quoted(words)
+        if not quotation:
+            return line
+        return f"{line}\n{quotation}"
     if feedback == "binary":
         return line
     line += f", score {evaluation['score']:g}"
@@ -167,6 +181,7 @@ def read_reflection(text: str) -> str:
     Args:
         text: The model's reply.
     """
+    # The patterns below need not read megabytes.
     text = text.rpartition("</think>")[2][: 10 * LONGEST]
     labelled = _LABEL.sub("", text.strip())
     # Lines end at more characters than a pattern's `^` knows, such as U+2028.
@@ -180,9 +195,16 @@ def read_reflection(text: str) -> str:
     if len(said) <= LONGEST:
         return said
     note(f"the reflection is cut to {LONGEST} characters")
-    cut = said[:LONGEST]
-    end = max(cut.rfind(mark) for mark in (". ", "! ", "? "))
-    return cut[: end + 1] if end > LONGEST // 2 else f"{cut.rpartition(' ')[0] or cut} ..."
+    return _cut(said[:LONGEST])
+
+
+def _cut(beginning: str) -> str:
+    """Return the beginning of a reflection up to the end of a sentence, if that keeps most of it, or of a word."""
+    end = max(beginning.rfind(mark) for mark in (". ", "! ", "? "))
+    if end > LONGEST // 2:
+        return beginning[: end + 1]
+    words = beginning.rpartition(" ")[0] or beginning
+    return f"{words} ..."
 
 
 class MapMemory:
@@ -205,23 +227,30 @@ class MapMemory:
 
     def lasting(self, state: ReflexionState) -> dict[str, Any]:
         """Return the part of the map that holds in the next trial."""
-        return self._draw(state).known if self._lasting else {}
+        if not self._lasting:
+            return {}
+        return self._draw(state).known
 
     def text(self, state: ReflexionState) -> str:
         """Return the map as prompts show it; empty while nothing is known."""
         lines = self._draw(state).text
-        return self.prompts.render("map", lines=lines, earlier=bool(state.get("memory_map"))) if lines else ""
+        if not lines:
+            return ""
+        earlier = bool(state.get("memory_map"))
+        return self.prompts.render("map", lines=lines, earlier=earlier)
 
     def append_to(self, messages: list[BaseMessage], state: ReflexionState, cue: str = "") -> list[BaseMessage]:
         """Return a prompt with the map at its end (before a cue), where it leaves the provider's prefix cache valid.
 
         The state has observations in full.
         """
-        if not (drawn := self.text(state)):
+        drawn = self.text(state)
+        if not drawn:
             return messages
-        *before, last = messages
-        content = "\n\n".join(filter(None, [last.text.removesuffix(cue).rstrip("\n"), drawn, cue]))
-        return [*before, last.model_copy(update={"content": content})]
+        last = messages[-1]
+        before_cue = last.text.removesuffix(cue).rstrip("\n")
+        content = "\n\n".join(filter(None, [before_cue, drawn, cue]))
+        return [*messages[:-1], last.model_copy(update={"content": content})]
 
     def _draw(self, state: ReflexionState) -> MemoryMap:
         known = state.get("memory_map") or {}

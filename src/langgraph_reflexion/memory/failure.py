@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.base import Action, Environment
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.useful import was_rejected
 from langgraph_reflexion.state import Evaluation, ReflexionState, Step, Strategy
@@ -27,7 +27,11 @@ STOPPED = {
     "truncated": "the environment allows no more",
     "budget": "its budget was used up",
 }
-"""Why a trial was stopped before its own end, by its stop reason."""
+"""Why a trial was stopped before its own end, by its stop reason: the end of a sentence in the reflection's prompt.
+
+`evaluators.base.STOPPED` says it to the evaluation's reader, in sentences of their own, and also of trials that ended
+by themselves. The two are prompts with different wordings, so neither can be made of the other.
+"""
 
 _ERROR = re.compile(r"\W*(?:error|exception|traceback)\b", re.IGNORECASE)
 
@@ -85,8 +89,9 @@ def failure(state: ReflexionState, environment: Environment) -> dict[str, Any]:
         answer = f"[...] {answer[-LONGEST_ANSWER:]}"
     if state.get("attempt"):
         return {"answer": answer, "facts": attempt_facts(state)}
-    own = environment.facts(state["task"], state["trajectory"])
-    return {"answer": answer, "facts": [*own, *trial_facts(state)]}
+    facts = list(environment.facts(state["task"], state["trajectory"]))
+    facts += trial_facts(state)
+    return {"answer": answer, "facts": facts}
 
 
 def calls_of(steps: list[Step]) -> list[Step]:
@@ -97,7 +102,9 @@ def calls_of(steps: list[Step]) -> list[Step]:
 def answer_of(state: ReflexionState) -> str:
     """Return the answer of a wrapped agent's trial; empty in an environment, where the last action is the answer."""
     attempt = state.get("attempt")
-    return as_text(attempt["result"]).strip() if attempt else ""
+    if not attempt:
+        return ""
+    return as_text(attempt["result"]).strip()
 
 
 def digest_of(answer: str) -> str:
@@ -110,22 +117,29 @@ def trial_facts(state: ReflexionState) -> list[str]:
     """Return what is certain about a trial in any environment, in sentences."""
     facts = []
     taken = [step["action"] for step in state["trajectory"] if step["action"]]
-    last = taken[-1] if taken else None
-    times = 0
-    for action in reversed(taken):
-        if last is None or action["text"] != last["text"]:
-            break
-        times += 1
-    if last and times > 1:
-        facts.append(f'The last action, "{last["text"]}", was taken {times} times in a row.')
+    times = _repetitions(taken)
+    if times > 1:
+        last = taken[-1]["text"]
+        facts.append(f'The last action, "{last}", was taken {times} times in a row.')
     unknown = [action["text"] for action in taken if not action["name"]]
     if unknown:
         share = f"{len(unknown)} of the {len(taken)} actions"
         facts.append(f'{share} did not have the form of any action here, such as "{unknown[-1]}".')
     reason = state["stop_reason"]
     if reason in STOPPED:
-        facts.append(f"The trial was stopped after {count(len(taken), 'action')}, because {STOPPED[reason]}.")
+        actions = count(len(taken), "action")
+        facts.append(f"The trial was stopped after {actions}, because {STOPPED[reason]}.")
     return facts
+
+
+def _repetitions(taken: list[Action]) -> int:
+    """Return how many times in a row the last action was taken."""
+    times = 0
+    for action in reversed(taken):
+        if action["text"] != taken[-1]["text"]:
+            break
+        times += 1
+    return times
 
 
 def attempt_facts(state: ReflexionState) -> list[str]:
@@ -146,9 +160,19 @@ def attempt_facts(state: ReflexionState) -> list[str]:
         facts.append("The answer was cut off, because it reached the limit of a reply.")
     reason = state["stop_reason"]
     if reason and reason != "terminated":
-        facts.append(f"The attempt was stopped after {count(len(calls), 'tool call')} ({reason}).")
-    failed = Counter(step["action"]["name"] for step in calls if step["action"] and _ERROR.match(step["observation"]))
-    for name, times in failed.items():
+        made = count(len(calls), "tool call")
+        facts.append(f"The attempt was stopped after {made} ({reason}).")
+    for name, times in _failures(calls).items():
         if times >= FAILURES:
             facts.append(f"The tool {name} failed {times} times.")
     return facts
+
+
+def _failures(calls: list[Step]) -> Counter[str]:
+    """Return how often each tool has failed, as far as its results say so."""
+    failed = Counter[str]()
+    for step in calls:
+        action = step["action"]
+        if action and _ERROR.match(step["observation"]):
+            failed[action["name"]] += 1
+    return failed

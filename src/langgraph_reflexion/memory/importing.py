@@ -30,10 +30,7 @@ async def write_lessons(store: LessonStore, path: Path) -> int:
     # The summary that is stored now has the name by which the file is known if it is imported again.
     await store.tidy(force=True)
     records = _exported(await store.snapshot())
-    lines = [
-        json.dumps({"kind": each.stored_as, "value": each.stored()}, ensure_ascii=False, sort_keys=True) + "\n"
-        for each in records
-    ]
+    lines = [_line(record) for record in records]
     try:
         await asyncio.to_thread(path.write_text, "".join(lines), encoding="utf-8")
     except OSError as error:
@@ -57,17 +54,28 @@ async def add_records(store: LessonStore, records: Sequence[Record]) -> int:
         The number of new lessons.
     """
     before = await store.snapshot()
-    imported = map(_imported, records)
-    await store.add(record for record in imported if _is_new(record, before))
-    return len((await store.snapshot()).lessons.keys() - before.lessons.keys())
+    imported = [_imported(record) for record in records]
+    await store.add([record for record in imported if _is_new(record, before)])
+    after = await store.snapshot()
+    return len(after.lessons.keys() - before.lessons.keys())
+
+
+def _line(record: Record) -> str:
+    row = {"kind": record.stored_as, "value": record.stored()}
+    return json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def _exported(snapshot: LessonSnapshot) -> list[Record]:
     """Return the records of a file: the first source of each lesson, and all numbers added up."""
-    sources: list[Record] = [lesson.sources[0] for lesson in snapshot.live]
-    own = snapshot.summary(now()).model_copy(update={"counted": [source.key for source in sources], "removed": []})
-    summaries = [own, *(each for each in snapshot.records["summaries"].values() if each is not snapshot.own)]
-    return [*sources, *snapshot.records["edits"].values(), *summaries, *snapshot.records["archived"].values()]
+    records: list[Record] = [lesson.sources[0] for lesson in snapshot.live]
+    # The file has no other records that the summary could have counted.
+    counted = {"counted": [source.key for source in records], "removed": []}
+    summary = snapshot.summary(now()).model_copy(update=counted)
+    records.extend(snapshot.records["edits"].values())
+    records.append(summary)
+    records.extend(each for each in snapshot.records["summaries"].values() if each is not snapshot.own)
+    records.extend(snapshot.records["archived"].values())
+    return records
 
 
 def _imported(record: Record) -> Record:
@@ -82,16 +90,22 @@ def _imported(record: Record) -> Record:
 def _is_new(record: Record, before: LessonSnapshot) -> bool:
     known = before.records[record.stored_as].get(record.key)
     if isinstance(record, LessonSource):
-        archived = [
-            each.source.key for each in before.records["archived"].values() if isinstance(each, ArchivedLesson)
-        ]
-        return known is None and record.key not in archived
+        return known is None and record.key not in _archived_sources(before)
     if not isinstance(record, LessonSummary):
         return known is None
     if before.own and record.origin == before.own.origin:
         return False
     # A newer summary of the same namespace has counted what the older one has.
     return not isinstance(known, LessonSummary) or known.date < record.date
+
+
+def _archived_sources(snapshot: LessonSnapshot) -> set[str]:
+    """Return the keys of the sources whose lessons are in the archive."""
+    keys = set()
+    for record in snapshot.records["archived"].values():
+        if isinstance(record, ArchivedLesson):
+            keys.add(record.source.key)
+    return keys
 
 
 def _record(row: Mapping[str, Any], place: str) -> Record:
@@ -101,9 +115,8 @@ def _record(row: Mapping[str, Any], place: str) -> Record:
     try:
         record = RECORDS[kind].model_validate(row.get("value"))
     except ValidationError as error:
-        raise ConfigurationError(
-            f"{place}: {explain(error, place=lambda path: '.'.join(['value', *path]))}"
-        ) from error
+        explained = explain(error, place=lambda path: ".".join(["value", *path]))
+        raise ConfigurationError(f"{place}: {explained}") from error
     if isinstance(record, LessonSource) and not record.text:
         raise ConfigurationError(f"{place}: the lesson is empty")
     return record

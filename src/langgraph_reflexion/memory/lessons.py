@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -77,7 +77,8 @@ class LessonMemory:
         """Return the state of a task that has no lessons yet."""
         if self.lessons is None:
             return {}
-        self._store(self.lessons, config)  # a graph without a store is refused before anything is spent
+        # A graph without a store is refused before anything is spent.
+        self._store(self.lessons, config)
         return {"lessons": [], "lesson_key": uuid.uuid4().hex}
 
     async def recall(self, task: Task, observation: str, config: RunnableConfig) -> Update:
@@ -86,10 +87,12 @@ class LessonMemory:
             return {}
         if not self.lessons.recall:
             return {"lessons": []}
-        store, held_out = self._store(self.lessons, config), task["id"] in self.lessons.held_out
+        store = self._store(self.lessons, config)
+        held_out = task["id"] in self.lessons.held_out
         search = partial(store.recall, task, observation, self.lessons.count, of_others=held_out)
         found = await self.options.retries(search)
-        return {"lessons": [RecalledLesson(id=each.id, text=escape_for_prompt(each.text)) for each in found]}
+        recalled = [RecalledLesson(id=each.id, text=escape_for_prompt(each.text)) for each in found]
+        return {"lessons": recalled}
 
     def learns_from_last(self, state: ReflexionState) -> bool:
         """Return whether the reflection on the last trial of a failed task becomes a lesson.
@@ -105,30 +108,40 @@ class LessonMemory:
 
         If feedback has turned the verdict on the trial since it was recorded, that is recorded as well.
         """
-        newest = reflections[-1] if reflections else None
-        if approved == self.approves and newest and newest["trial"] == state["trial"]:
-            await self._add(state, config, self._source(state, config, newest["text"], "failure"))
-        if _is_turned(state) and self._learns(state):
-            await self._record_turned(state, config)
+        lessons = self.lessons
+        if lessons is None or not self._learns(state):
+            return
+        store = self._store(lessons, config)
+        # A reflection that was not written or not approved leaves an earlier trial's as the newest.
+        written = bool(reflections) and reflections[-1]["trial"] == state["trial"]
+        if approved == self.approves and written:
+            source = self._source(state, config, reflections[-1]["text"], "failure")
+            await self._add(store, source)
+        if _is_turned(state):
+            await self._record_turned(store, state, config)
 
     async def record_trial(
         self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool
     ) -> Update:
         """Record a finished trial, and a lesson from success if a model call for it is affordable."""
-        if record["verdict"] is None or not self._learns(state):
+        lessons = self.lessons
+        if lessons is None or record["verdict"] is None or not self._learns(state):
             return {}
+        store = self._store(lessons, config)
         update: Update = {}
         records: list[Record] = []
         if record["verdict"] and affordable:
             with charging(state, "evaluate") as paid:
                 text = await self._from_success(state, config)
-            self.budgets.record({**state, **paid}, config)  # type: ignore[typeddict-item]
+            # The trial has been accounted for before, without this call.
+            after = state.copy()
+            after["usage"] = paid["usage"]
+            self.budgets.record(after, config)
             update = {"trials": [{**record, **for_record(paid)}], **paid}
-            records = [self._source(state, config, text, "success")]
-        use = self._use(state, config, success=record["verdict"])
-        await self._add(state, config, *records, use)
-        if self.lessons is not None:
-            await self.options.retries(self._store(self.lessons, config).tidy)
+            records.append(self._source(state, config, text, "success"))
+        records.append(self._use(state, config, success=record["verdict"]))
+        await self._add(store, *records)
+        await self.options.retries(store.tidy)
         return update
 
     def _store(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
@@ -137,24 +150,20 @@ class LessonMemory:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
         user = lessons.user
         if user is None:
-            named = in_context("user_id") or config.get("configurable", {}).get("user_id")
-            # A LangGraph server without authentication names its users "".
-            user = None if named in (None, "") else str(named)
+            user = _user_of(config)
         return LessonStore(store, lessons.environment or self.environment, user, limit=lessons.limit)
 
     def _learns(self, state: ReflexionState) -> bool:
         lessons = self.lessons
         return lessons is not None and lessons.learn and state["task"]["id"] not in lessons.held_out
 
-    async def _add(self, state: ReflexionState, config: RunnableConfig, *records: Record) -> None:
-        if self.lessons is not None and self._learns(state):
-            await self.options.retries(partial(self._store(self.lessons, config).add, records))
+    async def _add(self, store: LessonStore, *records: Record) -> None:
+        await self.options.retries(partial(store.add, records))
 
-    async def _record_turned(self, state: ReflexionState, config: RunnableConfig) -> None:
+    async def _record_turned(self, store: LessonStore, state: ReflexionState, config: RunnableConfig) -> None:
         """Correct the statistics of a trial that was a success when it was recorded, and is none any more."""
-        use = self._use(state, config, success=False).model_copy(update={"before": True})
-        await self._add(state, config, use)
-        store = self._store(cast(Lessons, self.lessons), config)
+        use = self._use(state, config, success=False)
+        await self._add(store, use.model_copy(update={"before": True}))
         praised = self._source(state, config, "", "success").key
         await self.options.retries(partial(store.withdraw, praised))
 
@@ -177,16 +186,18 @@ class LessonMemory:
         """Ask the model for a lesson; a failed call leaves a note."""
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
-            opening = opening_of(state, self.prompts)
             trial = self.prompts.render(
-                "succeeded_trial", steps=bounded_trial(steps), observation=opening, reflections=state["reflections"]
+                "succeeded_trial",
+                steps=bounded_trial(steps),
+                observation=opening_of(state, self.prompts),
+                reflections=state["reflections"],
             )
             return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
 
         call = CallId(self.options.seed, state["task"]["id"], state["trial"], "lesson")
-        prompt, budget = Prompt(render, state["trajectory"]), state["prompt_budget"]
+        prompt = Prompt(render, state["trajectory"])
         try:
-            reply = await prompt.ask(self.client, budget, config, call)
+            reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
         except ModelFault as fault:
             note(f"lesson: none, {fault}"[:300])
             return ""
@@ -195,19 +206,32 @@ class LessonMemory:
 
 def _is_turned(state: ReflexionState) -> bool:
     """Return whether a trial that was recorded as a success has an evaluation that says otherwise."""
-    evaluation, records = state["evaluation"], state["trials"]
-    if evaluation is None or not records or records[-1]["trial"] != state["trial"]:
+    evaluation = state["evaluation"]
+    if evaluation is None or not state["trials"]:
         return False
-    return records[-1]["verdict"] is True and not evaluation["success"]
+    last = state["trials"][-1]
+    is_recorded = last["trial"] == state["trial"]
+    return is_recorded and last["verdict"] is True and not evaluation["success"]
+
+
+def _user_of(config: RunnableConfig) -> str | None:
+    """Return the user whom a run's context or config names."""
+    named = in_context("user_id") or config.get("configurable", {}).get("user_id")
+    # A LangGraph server without authentication names its users "".
+    if named is None or named == "":
+        return None
+    return str(named)
 
 
 def _trial(state: ReflexionState, config: RunnableConfig) -> dict[str, Any]:
     thread = str(config.get("configurable", {}).get("thread_id") or "")
+    # A thread that began without lessons has no key.
+    run = state.get("lesson_key") or thread
     return {
         "task": state["task"]["id"],
         "kind": state["task"].get("kind") or "",
         "trial": state["trial"],
-        "run": state.get("lesson_key") or thread,  # a thread that began without lessons has no key
+        "run": run,
         "thread": thread,
         "date": now(),
     }

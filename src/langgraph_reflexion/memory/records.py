@@ -36,14 +36,23 @@ _CHAT_MARKS = re.compile(r"<(?=[|\uff5c/]|<SYS|s>|start_of_|end_of_)|\[(?=/?INST
 
 def plain(text: str, limit: int = MAX_CHARACTERS) -> str:
     """Return a text without control and format characters, of at most `limit` characters."""
-    text = text[: 4 * limit]  # megabytes need not be looked at
-    is_plain = text.replace("\n", "").isprintable() and unicodedata.is_normalized("NFC", text)
-    if is_plain and len(text) <= limit and text == text.strip():  # as nearly all texts in a store
+    # Megabytes need not be looked at.
+    text = text[: 4 * limit]
+    # Nearly all texts in a store are plain already, and this is much faster than the rest.
+    if _is_plain(text) and len(text) <= limit:
         return text
     text = _INVISIBLE.sub(" ", text.encode("utf-8", "replace").decode())
     text = "".join(each for each in text if each == "\n" or unicodedata.category(each)[0] != "C")
     text = unicodedata.normalize("NFC", text).strip()
-    return text if len(text) <= limit else f"{text[: limit - 4].rstrip()} ..."
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 4].rstrip()} ..."
+
+
+def _is_plain(text: str) -> bool:
+    if not text.replace("\n", "").isprintable():
+        return False
+    return unicodedata.is_normalized("NFC", text) and text == text.strip()
 
 
 def escape_for_prompt(text: str) -> str:
@@ -52,7 +61,9 @@ def escape_for_prompt(text: str) -> str:
     Nothing in it can end the quotation, begin a line as "Observation:" does, or pass for a mark of a chat format.
     """
     line = " ".join(plain(text, SHOWN_CHARACTERS).split())
-    return json.dumps(plain(_CHAT_MARKS.sub(r"\g<0> ", line), SHOWN_CHARACTERS), ensure_ascii=False)
+    # A blank after its first character makes a mark a text like any other.
+    unmarked = _CHAT_MARKS.sub(r"\g<0> ", line)
+    return json.dumps(plain(unmarked, SHOWN_CHARACTERS), ensure_ascii=False)
 
 
 def now() -> str:
@@ -62,7 +73,8 @@ def now() -> str:
 
 def lesson_id(text: str) -> str:
     """Return the id of a lesson: the same for texts that differ in case, blanks and punctuation alone."""
-    return _digest(" ".join(_WORDS.findall(text.casefold())) or text)
+    words = " ".join(_WORDS.findall(text.casefold()))
+    return _digest(words or text)
 
 
 def _digest(*parts: Any) -> str:
@@ -122,7 +134,10 @@ class LessonSource(Record):
     @property
     def key(self) -> str:
         # A trial teaches one lesson, even if its node is run again and the model says something else.
-        return _digest(self.run, self.task, self.trial, self.outcome, "" if self.task else self.text)
+        text = ""
+        if not self.task:
+            text = self.text
+        return _digest(self.run, self.task, self.trial, self.outcome, text)
 
     @property
     def lesson(self) -> str:
@@ -153,8 +168,10 @@ class LessonUse(Record):
 
     @property
     def key(self) -> str:
-        trial = (self.run, self.task, self.trial)
-        return _digest(*trial) if self.before is None else _digest(*trial, "changed")
+        # A changed verdict stands beside the one that was counted before.
+        if self.before is not None:
+            return _digest(self.run, self.task, self.trial, "changed")
+        return _digest(self.run, self.task, self.trial)
 
 
 class LessonEdit(Record):
@@ -181,12 +198,16 @@ class Tally(BaseModel):
 
     def count(self, use: LessonUse) -> None:
         """Count a trial, or the change of its verdict."""
-        trial = 1 if use.before is None else 0
-        success = int(use.success) - int(use.before or False)
-        self.trials += trial
-        self.succeeded += success
+        trials = 1
+        succeeded = int(use.success)
+        if use.before is not None:
+            # The trial has been counted, with the verdict before.
+            trials = 0
+            succeeded -= int(use.before)
+        self.trials += trials
+        self.succeeded += succeeded
         if use.trial == 1:
-            self._count_first(use.kind, trial, success)
+            self._count_first(use.kind, trials, succeeded)
 
     def add(self, other: "Tally") -> None:
         """Add what another one has counted."""
@@ -198,8 +219,10 @@ class Tally(BaseModel):
     def _count_first(self, kind: str, trials: int, succeeded: int) -> None:
         if kind not in self.first and len(self.first) >= KNOWN_KINDS:
             kind = ""
-        self.first[kind] = self.first.get(kind, 0) + trials
-        self.first_succeeded[kind] = self.first_succeeded.get(kind, 0) + succeeded
+        before = self.first.get(kind, 0)
+        succeeded_before = self.first_succeeded.get(kind, 0)
+        self.first[kind] = before + trials
+        self.first_succeeded[kind] = succeeded_before + succeeded
 
 
 class LessonTally(Tally):
@@ -233,10 +256,12 @@ class LessonTally(Tally):
 
     def _know(self, outcomes: list[str], tasks: list[str]) -> None:
         if not self.tasks:
-            self.outcomes, self.tasks = list(outcomes), list(tasks)
+            self.outcomes = list(outcomes)
+            self.tasks = list(tasks)
             return
         self.outcomes = sorted({*self.outcomes, *outcomes})
-        self.tasks = list(dict.fromkeys([*self.tasks, *tasks]))[-KNOWN_TASKS:]
+        known = list(dict.fromkeys(self.tasks + tasks))
+        self.tasks = known[-KNOWN_TASKS:]
 
 
 class LessonSummary(Record):
@@ -265,7 +290,9 @@ class LessonSummary(Record):
 
     @property
     def key(self) -> str:
-        return f"from-{self.origin}" if self.foreign else f"own-{self.generation:010d}"
+        if self.foreign:
+            return f"from-{self.origin}"
+        return f"own-{self.generation:010d}"
 
 
 class ArchivedLesson(Record):

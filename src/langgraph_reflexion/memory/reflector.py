@@ -68,6 +68,9 @@ class Reflector:
             ConfigurationError: the function returned no text.
         """
         evaluation = state["evaluation"]
+        score = 0.0
+        if evaluation:
+            score = evaluation["score"]
         steps = state["trajectory"]
         known: dict[str, Any] = {
             "task": state["task"]["instruction"],
@@ -76,10 +79,14 @@ class Reflector:
             "feedback": check_words(evaluation, rules.feedback),
             "memory": [reflection["text"] for reflection in state["reflections"]],
             "result": answer_of(state),
-            "score": evaluation["score"] if evaluation else 0.0,
+            "score": score,
         }
-        waits = inspect.iscoroutinefunction(self.call.function)
-        written = await (self.call(known) if waits else to_thread(self.call, known))
+        written: Any
+        if inspect.iscoroutinefunction(self.call.function):
+            written = await self.call(known)
+        else:
+            written = await to_thread(self.call, known)
+        # A plain function or an object may return a coroutine all the same.
         if inspect.isawaitable(written):
             written = await written
         if not isinstance(written, str) or not written.strip():
@@ -89,5 +96,8 @@ class Reflector:
 
 def _subject(parameter: inspect.Parameter) -> str:
     """Return the subject that a parameter names."""
-    as_text = parameter.annotation in (str, "str")
-    return _TRANSCRIPT if parameter.name == "trajectory" and as_text else parameter.name
+    # With postponed annotations it is the name of the type.
+    wants_text = parameter.annotation in (str, "str")
+    if parameter.name == "trajectory" and wants_text:
+        return _TRANSCRIPT
+    return parameter.name

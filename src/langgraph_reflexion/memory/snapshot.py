@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.records import (
@@ -85,7 +85,9 @@ class Lesson:
     @property
     def about(self) -> str:
         """The text that it is found by: the tasks that taught it, and its own words."""
-        tasks = dict.fromkeys(task_text(each.kind, each.instruction, each.observation) for each in self.sources)
+        texts = [task_text(each.kind, each.instruction, each.observation) for each in self.sources]
+        # Each once: a task may have taught it in several trials.
+        tasks = list(dict.fromkeys(texts))
         return "\n".join([*tasks, self.text])
 
 
@@ -111,37 +113,56 @@ class LessonSnapshot:
         self.superseded = [each.key for each in own if each is not self.own]
         latest = [each for each in summaries if each.foreign or each is self.own]
         by_kind["summaries"] = {each.key: each for each in latest}
-        self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=lambda use: (use.date, use.run, use.trial))
+        self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=_by_date_and_run)
         self.trials = Tally()
         self._tallies: defaultdict[str, LessonTally] = defaultdict(LessonTally)
-        self.counted = {key for summary in latest for key in (*summary.counted, *summary.removed)}
+        self.counted: set[str] = set()
+        for summary in latest:
+            self.counted.update(summary.counted)
+            # A node that was run again may have written these anew.
+            self.counted.update(summary.removed)
         self._add_up(latest)
         self.lessons = self._assembled(by_kind)
         for lesson in self.lessons.values():
             lesson.expected, lesson.retired = effect(lesson.tally, self.trials)
-            for edit in lesson.edits:  # a person's word counts, whatever the numbers
-                lesson.text = lesson.text if edit.text is None else edit.text
-                lesson.retired = lesson.retired if edit.retired is None else edit.retired
-                lesson.kept = lesson.kept if edit.retired is None else not edit.retired
-            lesson.retired = lesson.retired or lesson.archived
+            _apply_edits(lesson)
+            if lesson.archived:
+                lesson.retired = True
 
     @property
     def live(self) -> list[Lesson]:
         """The lessons that are not archived."""
         return [lesson for lesson in self.lessons.values() if not lesson.archived]
 
+    def split_by_use(self, room: int) -> tuple[list[Lesson], list[Lesson]]:
+        """Return the lessons for which there is room, and the least useful others.
+
+        The newest tenth stays: it has hardly been tried.
+        """
+        by_age = sorted(self.live, key=lambda lesson: (lesson.sources[0].date, lesson.id), reverse=True)
+        newest = {lesson.id for lesson in by_age[: max(1, room // 10)]}
+
+        def rank(lesson: Lesson) -> tuple[Any, ...]:
+            stays = lesson.kept or lesson.id in newest
+            return stays, lesson.usefulness, lesson.id
+
+        ranked = sorted(self.live, key=rank, reverse=True)
+        return ranked[:room], ranked[room:]
+
     def summary(self, date: str) -> LessonSummary:
         """Return the next generation of the summary: this namespace's own records, added up, with this date."""
-        before = self.own
-        trials, tallies = Tally(), defaultdict[str, LessonTally](LessonTally)
-        if before:
-            trials.add(before.trials)
-            for key, tally in before.lessons.items():
-                tallies[key].add(tally)
+        trials = Tally()
+        tallies = defaultdict[str, LessonTally](LessonTally)
+        origin = uuid.uuid4().hex
+        generation = 1
+        if self.own:
+            origin = self.own.origin
+            generation = self.own.generation + 1
+            _add_summary(self.own, trials, tallies)
         self._count_records(trials, tallies)
         return LessonSummary(
-            origin=before.origin if before else uuid.uuid4().hex,
-            generation=before.generation + 1 if before else 1,
+            origin=origin,
+            generation=generation,
             date=date,
             trials=trials,
             lessons=dict(sorted(tallies.items())),
@@ -150,14 +171,13 @@ class LessonSnapshot:
 
     def _add_up(self, summaries: Iterable[LessonSummary]) -> None:
         for summary in summaries:
-            self.trials.add(summary.trials)
-            for key, tally in summary.lessons.items():
-                self._tallies[key].add(tally)
+            _add_summary(summary, self.trials, self._tallies)
         self._count_records(self.trials, self._tallies)
 
     def _count_records(self, trials: Tally, tallies: Mapping[str, LessonTally]) -> None:
         """Count the sources and uses that are not in a summary."""
         sources: Mapping[str, Any] = self.records["sources"]
+        # Of all tasks that taught a lesson the latest are kept, so their order matters.
         for key, source in sorted(sources.items(), key=_by_date):
             if key not in self.counted:
                 tallies[source.lesson].teach(source)
@@ -181,15 +201,16 @@ class LessonSnapshot:
         for _, edit in sorted(records["edits"].items(), key=_by_date):
             edits[edit.lesson].append(edit)
         found = {}
-        for key, of in sources.items():
-            found[key] = Lesson(key, of[0].text, of, uses[key], edits[key], self._tallies[key])
-        for key, each in records["archived"].items():
-            if key not in found:
-                tally = LessonTally()
-                tally.add(each.tally)
-                tally.add(self._tallies[key])
-                old = Lesson(key, each.source.text, [each.source], uses[key], edits[key], tally, archived=True)
-                found[key] = old
+        for key, taught in sources.items():
+            found[key] = Lesson(key, taught[0].text, taught, uses[key], edits[key], self._tallies[key])
+        for key, old in records["archived"].items():
+            if key in found:
+                # It was taught again, and is no longer in the archive.
+                continue
+            tally = LessonTally()
+            tally.add(old.tally)
+            tally.add(self._tallies[key])
+            found[key] = Lesson(key, old.source.text, [old.source], uses[key], edits[key], tally, archived=True)
         return dict(sorted(found.items()))
 
     def find(self, lesson: str) -> Lesson:
@@ -198,20 +219,29 @@ class LessonSnapshot:
         Raises:
             ConfigurationError: there is none, or more than one.
         """
-        found = [each for key, each in self.lessons.items() if lesson and key.startswith(lesson)]
+        found = []
+        # Every id begins with an empty text, which is nobody's wish.
+        if lesson:
+            found = [each for key, each in self.lessons.items() if key.startswith(lesson)]
         if len(found) != 1:
-            raise ConfigurationError(f"{len(found) or 'no'} lessons have an id that begins with {lesson!r}")
+            number = len(found) or "no"
+            raise ConfigurationError(f"{number} lessons have an id that begins with {lesson!r}")
         return found[0]
 
     def search(self, query: str) -> list[str]:
         """Return the ids of the lessons that share words with a query, the best match by BM25 first."""
         words = dict.fromkeys(re.findall(r"[^\W_]+", query.lower()))
         # Quoted, so that no word is FTS5 syntax.
-        wanted = " OR ".join(f'"{word}"' for word in words if word not in _FUNCTION_WORDS.split())
+        left_out = _FUNCTION_WORDS.split()
+        quoted = [f'"{word}"' for word in words if word not in left_out]
+        if not quoted:
+            return []
+        rows = [(lesson.id, lesson.about) for lesson in self.live]
         with closing(sqlite3.connect(":memory:")) as index:
             index.execute(_TABLE)
-            index.executemany("INSERT INTO lessons VALUES (?, ?)", ((each.id, each.about) for each in self.live))
-            return [key for (key,) in index.execute(_SEARCH, [wanted])] if wanted else []
+            index.executemany("INSERT INTO lessons VALUES (?, ?)", rows)
+            found = index.execute(_SEARCH, [" OR ".join(quoted)]).fetchall()
+        return [key for (key,) in found]
 
 
 def _by_date(item: tuple[str, Any]) -> tuple[str, str]:
@@ -220,14 +250,41 @@ def _by_date(item: tuple[str, Any]) -> tuple[str, str]:
     return record.date, str(key)
 
 
+def _by_date_and_run(use: LessonUse) -> tuple[str, str, int]:
+    return use.date, use.run, use.trial
+
+
+def _apply_edits(lesson: Lesson) -> None:
+    """Change a lesson as people have said: their word counts, whatever the numbers."""
+    for edit in lesson.edits:
+        if edit.text is not None:
+            lesson.text = edit.text
+        if edit.retired is not None:
+            lesson.retired = edit.retired
+            lesson.kept = not edit.retired
+
+
+def _add_summary(summary: LessonSummary, trials: Tally, tallies: Mapping[str, LessonTally]) -> None:
+    """Add what a summary has counted."""
+    trials.add(summary.trials)
+    for key, tally in summary.lessons.items():
+        tallies[key].add(tally)
+
+
 def task_text(kind: str, instruction: str, observation: str) -> str:
     """Return the text that a task is searched by: its kind, instruction and first observation."""
-    return "\n".join(filter(None, [kind, "" if instruction in observation else instruction, observation]))
+    if instruction in observation:
+        instruction = ""
+    return "\n".join(filter(None, [kind, instruction, observation]))
 
 
 def _won(tally: Tally) -> Counter[str]:
     """Return the first trials that succeeded, by kind, within what is possible: an imported file may say anything."""
-    return Counter({kind: min(max(tally.first_succeeded.get(kind, 0), 0), of) for kind, of in tally.first.items()})
+    won = Counter[str]()
+    for kind, played in tally.first.items():
+        succeeded = max(tally.first_succeeded.get(kind, 0), 0)
+        won[kind] = min(succeeded, played)
+    return won
 
 
 def effect(tally: Tally, all_trials: Tally) -> tuple[float | None, bool]:
@@ -239,17 +296,55 @@ def effect(tally: Tally, all_trials: Tally) -> tuple[float | None, bool]:
     """
     if sum(tally.first.values()) < MIN_TRIALS:
         return None, False
-    mine, played = Counter(tally.first), Counter(all_trials.first)
-    mine_won, won = _won(tally), _won(all_trials)
-    kinds = [kind for kind, count in mine.items() if count and played[kind] > count]
-    trials, others = sum(mine[kind] for kind in kinds), sum(played[kind] - mine[kind] for kind in kinds)
+    tables = _tables(tally, all_trials)
+    trials = sum(table.with_it for table in tables)
+    others = sum(table.without for table in tables)
     if min(trials, others) < MIN_TRIALS:
         return None, False
-    expected = by_chance = variance = 0.0
-    for kind in kinds:
-        with_it, without, total = mine[kind], played[kind] - mine[kind], played[kind]
-        expected += with_it * (won[kind] - mine_won[kind]) / without
-        by_chance += with_it * won[kind] / total
-        variance += with_it * without * won[kind] * (total - won[kind]) / (total**2 * (total - 1))
-    fewer = by_chance - sum(mine_won[kind] for kind in kinds) - 0.5
-    return expected / trials, fewer > NormalDist().inv_cdf(1 - ALPHA) * sqrt(variance) and variance > 0
+    succeeded = sum(table.won_with_it for table in tables)
+    expected = sum(table.expected for table in tables)
+    by_chance = sum(table.by_chance for table in tables)
+    variance = sum(table.variance for table in tables)
+    # With the usual correction for continuity.
+    fewer = by_chance - succeeded - 0.5
+    significant = NormalDist().inv_cdf(1 - ALPHA) * sqrt(variance)
+    return expected / trials, variance > 0 and fewer > significant
+
+
+class _Table(NamedTuple):
+    """The first trials of one kind of task: with a lesson and without, won and lost."""
+
+    with_it: int
+    without: int
+    won_with_it: int
+    won: int
+    """Those won with it or without."""
+
+    @property
+    def expected(self) -> float:
+        """The successes of the trials with it at the success rate of the others."""
+        return self.with_it * (self.won - self.won_with_it) / self.without
+
+    @property
+    def by_chance(self) -> float:
+        """The successes of the trials with it if it made no difference."""
+        return self.with_it * self.won / (self.with_it + self.without)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the number of these successes."""
+        total = self.with_it + self.without
+        lost = total - self.won
+        return self.with_it * self.without * self.won * lost / (total**2 * (total - 1))
+
+
+def _tables(tally: Tally, all_trials: Tally) -> list[_Table]:
+    """Return the tables of the kinds of task with trials of both sorts; others say nothing about the lesson."""
+    mine_won = _won(tally)
+    won = _won(all_trials)
+    tables = []
+    for kind, with_it in tally.first.items():
+        without = all_trials.first.get(kind, 0) - with_it
+        if with_it and without > 0:
+            tables.append(_Table(with_it, without, mine_won[kind], won[kind]))
+    return tables

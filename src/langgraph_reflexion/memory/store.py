@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondit
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
+from langgraph_reflexion.errors import ConfigurationError, Fault
+from langgraph_reflexion.memory.databases import open_postgres, open_sqlite
 from langgraph_reflexion.memory.records import (
     KNOWN_KEYS,
     RECORDS,
@@ -29,8 +30,11 @@ from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, task_tex
 from langgraph_reflexion.support.secrets import public_database
 from langgraph_reflexion.support.text import one_line
 
-ROOT, EVERYONE = "reflexion", "everyone"
-"""The first part of all namespaces, and the last part where no user is named."""
+ROOT = "reflexion"
+"""The first part of all namespaces."""
+
+EVERYONE = "everyone"
+"""The last part where no user is named."""
 
 _USER = "user-"
 """How the last part begins where a user is named."""
@@ -46,12 +50,6 @@ LATEST_USES = 200
 
 ARCHIVED = "archived"
 """The last part of the namespace that no recall reads."""
-
-BUSY_MILLISECONDS = 60_000
-"""Milliseconds that a process waits for others that write to the same SQLite file."""
-
-SETUP_ATTEMPTS = 20
-"""Number of attempts to create tables: of several processes that do so at once, all but one are refused."""
 
 
 class LessonStore:
@@ -72,7 +70,10 @@ class LessonStore:
             raise ConfigurationError("lessons are kept by environment and user; neither may be an empty name")
         self.store = store
         self.limit = limit
-        self.namespace = (ROOT, _escape(environment), EVERYONE if user is None else f"{_USER}{_escape(user)}")
+        owner = EVERYONE
+        if user is not None:
+            owner = f"{_USER}{_escape(user)}"
+        self.namespace = (ROOT, _escape(environment), owner)
         self.by_meaning = bool(getattr(store, "index_config", None))
 
     async def snapshot(self, *, archived: bool = True) -> LessonSnapshot:
@@ -98,12 +99,13 @@ class LessonStore:
         items = await self._read(archived=False)
         ranked: list[str] | None = None
         if self.by_meaning:
-            similar = await self._search("sources", query=query, limit=10 * count)
-            ranked = list(dict.fromkeys(LessonSource.model_validate(item.value).lesson for item in similar))
+            ranked = await self._similar(query, 10 * count)
 
         def best() -> list[Lesson]:
             snapshot = _assemble(items)
-            order = snapshot.search(query) if ranked is None else ranked
+            order = ranked
+            if order is None:
+                order = snapshot.search(query)
             found = [snapshot.lessons[key] for key in order if key in snapshot.lessons]
             fitting = [lesson for lesson in found if not lesson.retired]
             if of_others:
@@ -113,15 +115,25 @@ class LessonStore:
         # Other requests of this process need not wait while lessons are counted and searched.
         return await asyncio.to_thread(best)
 
+    async def _similar(self, query: str, most: int) -> list[str]:
+        """Return the ids of the lessons that the store's own index finds, the best match first."""
+        items = await self._search("sources", query=query, limit=most)
+        sources = [LessonSource.model_validate(item.value) for item in items]
+        return list(dict.fromkeys(source.lesson for source in sources))
+
     async def add(self, records: Iterable[Record]) -> None:
         """Add records; lessons without a text are left out."""
         operations: list[PutOp] = []
-        for each in records:
-            if not isinstance(each, LessonSource) or (each.text and not self.by_meaning):
-                operations.append(self._put(each))
-            elif each.text:
+        for record in records:
+            if not isinstance(record, LessonSource):
+                operations.append(self._put(record))
+            elif not record.text:
+                continue
+            elif self.by_meaning:
                 # Not in a batch: LangGraph's InMemoryStore cannot embed the same text for two of its records.
-                await _run(self.store, [self._put(each)])
+                await _run(self.store, [self._put(record)])
+            else:
+                operations.append(self._put(record))
         if operations:
             await _run(self.store, operations)
 
@@ -139,39 +151,38 @@ class LessonStore:
         items = await self._read(archived=False)
         snapshot = await asyncio.to_thread(_assemble, items)
         summary = await asyncio.to_thread(snapshot.summary, now())
-        # With some room, so that not every further lesson makes this necessary again.
-        room = self.limit if force or restore else self.limit - self.limit // 20
-        kept, beyond = _split_by_use(snapshot.live, room)
+        room = self.limit
+        if not (force or restore):
+            # With some room, so that not every further lesson makes this necessary again.
+            room -= self.limit // 20
+        kept, beyond = snapshot.split_by_use(room)
         live = {lesson.id: lesson for lesson in kept}
         tallies = {key: tally for key, tally in summary.lessons.items() if key in live}
         counted = set(summary.counted)
         puts = [self._put(await self._archive(lesson, summary)) for lesson in beyond]
         removed = self._outdated(snapshot, live)
-        found = await self._archived(restore) if restore else None
+        found: ArchivedLesson | None = None
+        if restore:
+            found = await self._archived(restore)
         if found:
             puts.append(self._put(found.source))
             counted.add(found.source.key)
             tallies.setdefault(found.lesson, LessonTally()).add(found.tally)
             removed.append(self._remove(ARCHIVED, found.key))
-        gone = [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
-        before = snapshot.own.removed if snapshot.own else []
-        summary = summary.model_copy(
-            update={
-                "lessons": tallies,
-                "counted": sorted(counted),
-                "removed": list(dict.fromkeys([*before, *gone]))[-KNOWN_KEYS:],
-            }
-        )
-        await _run(self.store, [*puts, self._put(summary), *removed])
+        update = {"lessons": tallies, "counted": sorted(counted), "removed": _removed_keys(snapshot, removed)}
+        puts.append(self._put(summary.model_copy(update=update)))
+        await _run(self.store, [*puts, *removed])
 
     def _outdated(self, snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[PutOp]:
         """Remove what the summary before has counted, and the sources of lessons that are archived.
 
         Of each other lesson the first source stays, which has its text.
         """
-        own = snapshot.own
-        counted = set(own.counted) if own else set()
-        summaries = [*snapshot.superseded, *([own.key] if own else [])]
+        counted: set[str] = set()
+        summaries = list(snapshot.superseded)
+        if snapshot.own:
+            counted.update(snapshot.own.counted)
+            summaries.append(snapshot.own.key)
         removed = [self._remove("summaries", key) for key in summaries]
         removed += [self._remove("uses", key) for key in snapshot.records["uses"] if key in counted]
         firsts = {lesson.id: lesson.sources[0] for lesson in live.values()}
@@ -201,9 +212,15 @@ class LessonStore:
         """Return the names of the users who have lessons in this environment."""
         condition = MatchCondition("prefix", self.namespace[:2])
         [spaces] = await _run(self.store, [ListNamespacesOp((condition,), max_depth=3, limit=NO_LIMIT)])
-        # Some stores compare the beginning of a namespace as a string, and not its parts.
-        names = [space[2] for space in spaces if len(space) == 3 and space[:2] == self.namespace[:2]]
-        return sorted({_unescape(name.removeprefix(_USER)) for name in names if name.startswith(_USER)})
+        users = set()
+        for space in spaces:
+            # Some stores compare the beginning of a namespace as a string, and not its parts.
+            if len(space) != 3 or space[:2] != self.namespace[:2]:
+                continue
+            name = space[2]
+            if name.startswith(_USER):
+                users.add(_unescape(name.removeprefix(_USER)))
+        return sorted(users)
 
     async def _archive(self, lesson: Lesson, summary: LessonSummary) -> ArchivedLesson:
         tally = LessonTally()
@@ -215,17 +232,26 @@ class LessonStore:
 
     async def _archived(self, lesson: str) -> ArchivedLesson | None:
         [item] = await _run(self.store, [GetOp((*self.namespace, ARCHIVED), lesson)])
-        return ArchivedLesson.model_validate(item.value) if item else None
+        if item is None:
+            return None
+        return ArchivedLesson.model_validate(item.value)
 
     async def _has_many(self) -> bool:
         """Return whether there are more records than the limits allow, without reading them."""
-        limits = {"sources": self.limit, "uses": LATEST_USES}
-        probes = [SearchOp((*self.namespace, kind), offset=most, limit=1) for kind, most in limits.items()]
+        # Whether there is one more than that.
+        probes = [
+            SearchOp((*self.namespace, "sources"), offset=self.limit, limit=1),
+            SearchOp((*self.namespace, "uses"), offset=LATEST_USES, limit=1),
+        ]
         return any(await _run(self.store, probes))
 
     def _put(self, record: Record) -> PutOp:
-        searched = _without_equals(record) if self.by_meaning else record.searched
-        return PutOp((*self.namespace, record.stored_as), record.key, record.stored(), searched or False)
+        searched = record.searched
+        if self.by_meaning:
+            searched = _without_equals(record)
+        namespace = (*self.namespace, record.stored_as)
+        # False keeps a record out of the store's index.
+        return PutOp(namespace, record.key, record.stored(), searched or False)
 
     def _remove(self, kind: str, key: str) -> PutOp:
         return PutOp((*self.namespace, kind), key, None)
@@ -235,11 +261,14 @@ class LessonStore:
         kinds = [kind for kind in RECORDS if archived or kind != ARCHIVED]
         operations = [SearchOp((*self.namespace, kind), limit=NO_LIMIT) for kind in kinds]
         found = await _run(self.store, operations)
-        return [item for items in found for item in items if item.namespace[:-1] == self.namespace]
+        return self._own_items(chain.from_iterable(found))
 
     async def _search(self, *part: str, **options: Any) -> list[Any]:
         [found] = await _run(self.store, [SearchOp((*self.namespace, *part), **options)])
-        # Some stores compare the beginning of a namespace as a string, and not its parts.
+        return self._own_items(found)
+
+    def _own_items(self, found: Iterable[Any]) -> list[Any]:
+        """Return the items of this namespace: some stores compare its beginning as a string, and not its parts."""
         return [item for item in found if item.namespace[:-1] == self.namespace]
 
 
@@ -261,19 +290,13 @@ def _assemble(items: Iterable[Any]) -> LessonSnapshot:
     return LessonSnapshot(records)
 
 
-def _split_by_use(lessons: Sequence[Lesson], room: int) -> tuple[list[Lesson], list[Lesson]]:
-    """Return the lessons for which there is room, and the least useful others.
-
-    The newest tenth stays: it has hardly been tried.
-    """
-    by_age = sorted(lessons, key=lambda lesson: (lesson.sources[0].date, lesson.id), reverse=True)
-    newest = {lesson.id for lesson in by_age[: max(1, room // 10)]}
-    ranked = sorted(
-        lessons,
-        key=lambda lesson: (lesson.kept or lesson.id in newest, lesson.usefulness, lesson.id),
-        reverse=True,
-    )
-    return ranked[:room], ranked[room:]
+def _removed_keys(snapshot: LessonSnapshot, removed: Iterable[PutOp]) -> list[str]:
+    """Return the keys of the latest sources and uses that were removed, before and now."""
+    keys: list[str] = []
+    if snapshot.own:
+        keys.extend(snapshot.own.removed)
+    keys += [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
+    return list(dict.fromkeys(keys))[-KNOWN_KEYS:]
 
 
 def _without_equals(record: Record) -> list[str]:
@@ -292,9 +315,8 @@ def _without_equals(record: Record) -> list[str]:
 
 async def environments(store: BaseStore) -> list[str]:
     """Return the environments that a store has lessons for."""
-    [spaces] = await _run(
-        store, [ListNamespacesOp((MatchCondition("prefix", (ROOT,)),), max_depth=2, limit=NO_LIMIT)]
-    )
+    condition = MatchCondition("prefix", (ROOT,))
+    [spaces] = await _run(store, [ListNamespacesOp((condition,), max_depth=2, limit=NO_LIMIT)])
     return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
 
 
@@ -309,7 +331,8 @@ async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str
     taught: set[tuple[str | None, str]] = set()
     for user in dict.fromkeys(users.values()):
         snapshot = await LessonStore(store, environment, user).snapshot()
-        taught |= {(user, task) for lesson in snapshot.lessons.values() for task in lesson.tasks}
+        for lesson in snapshot.lessons.values():
+            taught.update((user, task) for task in lesson.tasks)
     return [task for task, user in users.items() if (user, task) in taught]
 
 
@@ -317,7 +340,8 @@ async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
     try:
         try:
             return list(await store.abatch(operations))
-        except NotImplementedError:  # a store without coroutines, such as SqliteStore
+        except NotImplementedError:
+            # A store without coroutines, such as SqliteStore.
             return list(await asyncio.to_thread(store.batch, operations))
     except Exception as error:
         raise Fault(f"the store of lessons failed: {one_line(error)}") from error
@@ -366,51 +390,7 @@ async def open_lessons(where: Path | str | None = None) -> AsyncIterator[BaseSto
         if where is None:
             store: BaseStore = InMemoryStore()
         elif is_postgres(where):
-            store = await _open_postgres(str(where), stack)
+            store = await open_postgres(str(where), stack)
         else:
-            store = await _open_sqlite(str(where), stack)
+            store = await open_sqlite(str(where), stack)
         yield store
-
-
-async def _open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
-    from langgraph.store.sqlite.aio import AsyncSqliteStore
-
-    if not Path(path).parent.is_dir():
-        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: no such folder")
-    try:
-        store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(path))
-        for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL"):
-            await (await store.conn.execute(f"PRAGMA {pragma}")).close()
-        await _set_up(store, (sqlite3.OperationalError, sqlite3.IntegrityError))
-    except sqlite3.Error as error:
-        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
-    return store
-
-
-async def _open_postgres(url: str, stack: AsyncExitStack) -> BaseStore:
-    try:
-        import psycopg
-        from langgraph.store.postgres.aio import AsyncPostgresStore
-    except ImportError as error:
-        raise ConfigurationError(f"lessons in Postgres need {the_extra('postgres')}") from error
-    try:
-        await (await psycopg.AsyncConnection.connect(url, connect_timeout=10)).close()  # a pool would keep trying
-        pooled = AsyncPostgresStore.from_conn_string(url, pool_config={"min_size": 1, "max_size": 4})
-        store = await stack.enter_async_context(pooled)
-        await _set_up(store, (psycopg.Error,))
-    except psycopg.Error as error:
-        # The driver's message would quote the address.
-        raise ConfigurationError("the Postgres server of the lessons cannot be reached: check --lessons") from error
-    return store
-
-
-async def _set_up(store: Any, refusals: tuple[type[Exception], ...]) -> None:
-    """Create the tables; try again while another process creates them."""
-    for attempt in range(1, SETUP_ATTEMPTS + 1):
-        try:
-            await store.setup()
-            return
-        except refusals as error:
-            if attempt == SETUP_ATTEMPTS or "not a database" in str(error):
-                raise
-        await asyncio.sleep(0.1)

@@ -37,8 +37,10 @@ _SENTENCE_END = re.compile(r"[.!?\u0964\u06d4\u061f][\"')\]*]*(?=\s|\Z)|[\u3002\
 
 def whole_sentences(text: str) -> str:
     """Return a text that was cut, up to its last whole sentence; empty if it has none."""
-    ends = list(_SENTENCE_END.finditer(text))
-    return text[: ends[-1].end()] if ends else ""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    if not ends:
+        return ""
+    return text[: ends[-1]]
 
 
 def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "") -> str | None:
@@ -61,7 +63,8 @@ def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "")
     runs = _runs(text)
     if runs and len(runs & _runs(request)) / len(runs) >= PARROTED:
         return "it repeats the request for it"
-    if len(_FORM.findall(text)) >= 2 and not _content(text) & _content(seen):
+    speaks_of_form = len(_FORM.findall(text)) >= 2
+    if speaks_of_form and not _content(text) & _content(seen):
         return "it speaks of the reflection and not of the task"
     return None
 

@@ -1,0 +1,75 @@
+"""The databases that keep lessons: SQLite and Postgres."""
+
+import asyncio
+import sqlite3
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.support.secrets import public_database
+
+BUSY_MILLISECONDS = 60_000
+"""Milliseconds that a process waits for others that write to the same SQLite file."""
+
+SETUP_ATTEMPTS = 20
+"""Number of attempts to create tables: of several processes that do so at once, all but one are refused."""
+
+
+async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
+    """Open the file of a SQLite database until the stack is left, and create it.
+
+    Raises:
+        ConfigurationError: there is no such folder, or the file is no such database.
+    """
+    from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+    if not Path(path).parent.is_dir():
+        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: no such folder")
+    try:
+        store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(path))
+        for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL"):
+            cursor = await store.conn.execute(f"PRAGMA {pragma}")
+            await cursor.close()
+        await _set_up(store, (sqlite3.OperationalError, sqlite3.IntegrityError))
+    except sqlite3.Error as error:
+        raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
+    return store
+
+
+async def open_postgres(url: str, stack: AsyncExitStack) -> BaseStore:
+    """Open a Postgres database by its address until the stack is left.
+
+    Raises:
+        ConfigurationError: the extra is missing, or the server cannot be reached.
+    """
+    try:
+        import psycopg
+        from langgraph.store.postgres.aio import AsyncPostgresStore
+    except ImportError as error:
+        raise ConfigurationError(f"lessons in Postgres need {the_extra('postgres')}") from error
+    try:
+        # First without a pool, which would keep trying.
+        connection = await psycopg.AsyncConnection.connect(url, connect_timeout=10)
+        await connection.close()
+        pooled = AsyncPostgresStore.from_conn_string(url, pool_config={"min_size": 1, "max_size": 4})
+        store = await stack.enter_async_context(pooled)
+        await _set_up(store, (psycopg.Error,))
+    except psycopg.Error as error:
+        # The driver's message would quote the address.
+        raise ConfigurationError("the Postgres server of the lessons cannot be reached: check --lessons") from error
+    return store
+
+
+async def _set_up(store: Any, refusals: tuple[type[Exception], ...]) -> None:
+    """Create the tables; try again while another process creates them."""
+    for attempt in range(1, SETUP_ATTEMPTS + 1):
+        try:
+            await store.setup()
+            return
+        except refusals as error:
+            if attempt == SETUP_ATTEMPTS or "not a database" in str(error):
+                raise
+        await asyncio.sleep(0.1)
