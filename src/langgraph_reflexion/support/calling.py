@@ -39,35 +39,72 @@ class ByName:
     ) -> None:
         try:
             signature = inspect.signature(function)
-        except (TypeError, ValueError):  # a builtin
-            signature = inspect.Signature(
-                [_Parameter(name, _Parameter.POSITIONAL_ONLY) for name in "ab"[: len(pair)]]
-            )
-        # What `partial` has bound is the user's.
-        bound = function.keywords if isinstance(function, partial) else {}
-        needed = [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
-        named = {each.name: subject(each) for each in needed if subject(each) in subjects}
-        optional = {each.name for each in needed if each.default is not _Parameter.empty}
-        missing = [each.name for each in needed if each.name not in named and each.name not in optional]
+        except (TypeError, ValueError):
+            signature = _of_builtin(len(pair))
+        named: dict[str, str] = {}
+        required: set[str] = set()
+        missing: list[str] = []
+        for parameter in _parameters(function, signature):
+            meant = subject(parameter)
+            is_required = parameter.default is _Parameter.empty
+            if meant in subjects:
+                named[parameter.name] = meant
+                if is_required:
+                    required.add(meant)
+            elif is_required:
+                missing.append(parameter.name)
         if missing or not named:
-            try:
-                given = signature.bind(*pair).arguments
-                if any(named.get(each.name, "") not in ("", given.get(each.name)) for each in needed):
-                    raise TypeError("a subject is in another's place")
-            except TypeError:
-                by_place = f"({', '.join(pair)}) or of " if pair else ""
-                raise ConfigurationError(
-                    f"{what} needs {', '.join(missing) or 'parameters'}: make it a function of {by_place}any of "
-                    f"{', '.join(subjects)}, and bind others with functools.partial"
-                ) from None
+            if not _takes_pair(signature, pair, named):
+                raise ConfigurationError(_needs(what, missing, pair, subjects))
             named = {}
-        self.function, self._pair, self._named = function, pair, named
-        self.subjects = {*(named.values() or pair)}
-        self.required = {named[name] for name in named.keys() - optional}
+            required = set()
+        self.function = function
+        self._pair = pair
+        self._named = named
+        self.subjects = set(named.values() or pair)
+        self.required = required
 
     def __call__(self, known: Mapping[str, Any]) -> Any:
         """Call the function with its part of what is known; a parameter of something unknown keeps its default."""
         if not self._named:
-            return self.function(*map(known.__getitem__, self._pair))
-        chosen = [(name, what) for name, what in self._named.items() if what in known or what in self.required]
-        return self.function(**{name: known.get(what) for name, what in chosen})
+            values = [known[subject] for subject in self._pair]
+            return self.function(*values)
+        arguments = {}
+        for name, subject in self._named.items():
+            if subject in known or subject in self.required:
+                arguments[name] = known.get(subject)
+        return self.function(**arguments)
+
+
+def _parameters(function: Callable[..., Any], signature: inspect.Signature) -> list[inspect.Parameter]:
+    """Return the parameters that can be given by name; what `partial` has bound is the user's."""
+    bound: Mapping[str, Any] = {}
+    if isinstance(function, partial):
+        bound = function.keywords
+    return [each for each in signature.parameters.values() if each.kind in _NAMED and each.name not in bound]
+
+
+def _of_builtin(count: int) -> inspect.Signature:
+    """Return the signature to assume of a function that does not tell its own."""
+    parameters = [_Parameter(f"parameter_{number}", _Parameter.POSITIONAL_ONLY) for number in range(count)]
+    return inspect.Signature(parameters)
+
+
+def _takes_pair(signature: inspect.Signature, pair: tuple[str, ...], named: Mapping[str, str]) -> bool:
+    """Return whether a function can be called with the pair by place, and has no subject in another's place."""
+    try:
+        given = signature.bind(*pair).arguments
+    except TypeError:
+        return False
+    return all(given.get(name) == subject for name, subject in named.items())
+
+
+def _needs(what: str, missing: list[str], pair: tuple[str, ...], subjects: Collection[str]) -> str:
+    needed = ", ".join(missing) or "parameters"
+    by_place = ""
+    if pair:
+        by_place = f"({', '.join(pair)}) or of "
+    return (
+        f"{what} needs {needed}: make it a function of {by_place}any of {', '.join(subjects)}, and bind others with "
+        "functools.partial"
+    )

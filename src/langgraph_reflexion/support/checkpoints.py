@@ -78,6 +78,11 @@ def _serializer(where: str) -> StrictSerializer:
     return StrictSerializer(f"the checkpoints in {where}", ALLOW)
 
 
+_LAST_WRITTEN = """
+SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
+"""
+
+
 class HistorySaver(AsyncSqliteSaver):
     """Keeps every checkpoint; the latest is the one that was written last, also after a clock was set back."""
 
@@ -86,13 +91,13 @@ class HistorySaver(AsyncSqliteSaver):
         if get_checkpoint_id(config):
             return await super().aget_tuple(config)
         await self.setup()
-        key = str(config["configurable"]["thread_id"]), config["configurable"].get("checkpoint_ns", "")
-        last = "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC"
-        async with self.lock, self.conn.execute(f"{last} LIMIT 1", key) as cursor:
+        thread = str(config["configurable"]["thread_id"])
+        namespace = config["configurable"].get("checkpoint_ns", "")
+        async with self.lock, self.conn.execute(_LAST_WRITTEN, (thread, namespace)) as cursor:
             found = await cursor.fetchone()
         if not found:
             return None
-        named = {"thread_id": key[0], "checkpoint_ns": key[1], "checkpoint_id": found[0]}
+        named = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": found[0]}
         return await super().aget_tuple({"configurable": named})
 
 
@@ -125,8 +130,9 @@ class LatestSaver(SqliteSaver):
             return
         super().setup()
         same = "thread_id = NEW.thread_id AND checkpoint_ns = NEW.checkpoint_ns"
-        others = f"{same} AND checkpoint_id <> NEW.checkpoint_id"  # ids are times, and clocks may be set back
-        deletes = "".join(f"DELETE FROM {table} WHERE {others}; " for table in ("checkpoints", "writes"))
+        # Not those with smaller ids: ids are times, and clocks may be set back.
+        others = f"{same} AND checkpoint_id <> NEW.checkpoint_id"
+        deletes = f"DELETE FROM checkpoints WHERE {others}; DELETE FROM writes WHERE {others}; "
         # It is there already if a saver with more allowed types was made of this one.
         begin = "CREATE TEMP TRIGGER IF NOT EXISTS latest AFTER INSERT ON main.checkpoints BEGIN"
         self.conn.execute(f"{begin} {deletes}END")
@@ -157,7 +163,8 @@ class LatestSaver(SqliteSaver):
 
 
 def _expect_no_deltas(metadata: CheckpointMetadata) -> None:
-    if deltas := metadata.get("counters_since_delta_snapshot"):
+    deltas = metadata.get("counters_since_delta_snapshot")
+    if deltas:
         raise ConfigurationError(
             f"`latest` keeps no history, which the DeltaChannel of {', '.join(deltas)} needs: "
             "use another checkpointer, such as open_checkpointer('history', ...)"
@@ -203,8 +210,11 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
                 return await super().aget_tuple(config)
             key = {"checkpoint_ns": "", **config["configurable"]}
             async with pool.connection() as connection:
-                found = await (await connection.execute(_LAST, key)).fetchone()
-            return await super().aget_tuple({"configurable": {**key, **found}}) if found else None
+                cursor = await connection.execute(_LAST, key)
+                found = await cursor.fetchone()
+            if not found:
+                return None
+            return await super().aget_tuple({"configurable": {**key, **found}})
 
     class LatestPostgresSaver(HistoryPostgresSaver):
         """`LatestSaver` in Postgres."""
@@ -226,8 +236,11 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
         await pool.close()
         raise ConfigurationError("the Postgres server cannot be reached: check --database") from error
     async with pool:
-        kind = LatestPostgresSaver if latest else HistoryPostgresSaver
         # The address may hold a password.
-        saver = kind(pool, serde=_serializer(str(public_database(url))))
+        serde = _serializer(str(public_database(url)))
+        kind: type[HistoryPostgresSaver] = HistoryPostgresSaver
+        if latest:
+            kind = LatestPostgresSaver
+        saver = kind(pool, serde=serde)
         await saver.setup()
         yield saver

@@ -33,8 +33,9 @@ def expect_ordinary(path: Path) -> None:
         ConfigurationError: it is there, and is not an ordinary file.
     """
     if path.exists() and not path.is_file():
-        what = "is a folder" if path.is_dir() else "is not an ordinary file"
-        raise ConfigurationError(f"{path} {what}: name a file")
+        if path.is_dir():
+            raise ConfigurationError(f"{path} is a folder: name a file")
+        raise ConfigurationError(f"{path} is not an ordinary file: name a file")
 
 
 def read_toml(path: Path) -> Row:
@@ -102,7 +103,8 @@ def read_text(path: Path) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigurationError(f"{path}, line {line}, is not UTF-8: save the file in that encoding") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"{path} cannot be read: {reason}") from error
 
 
 def read_rows(path: Path, parse: Callable[[str], Any] = json.loads) -> Iterator[tuple[str, Row]]:
@@ -113,21 +115,30 @@ def read_rows(path: Path, parse: Callable[[str], Any] = json.loads) -> Iterator[
     Raises:
         ConfigurationError: the file cannot be read, or a row is not an object; the message has the place.
     """
+    for place, value in _values(path, parse):
+        if not isinstance(value, dict):
+            raise ConfigurationError(f"{place}: expected a JSON object, found {type(value).__name__}")
+        yield place, value
 
-    def parsed(text: str, place: str) -> Any:
-        try:
-            return parse(text)
-        except (ValueError, RecursionError) as error:
-            raise ConfigurationError(f"{place}: not JSON: {error}".replace("line 1 column", "column")) from None
 
+def _values(path: Path, parse: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of a JSON list, or the lines of any other file, each with its place in words."""
     text = read_text(path)
-    rows: Iterator[tuple[str, Any]]
     if text.lstrip().startswith("["):
-        rows = ((f"{path}, entry {number}", row) for number, row in enumerate(parsed(text, str(path)), 1))
-    else:
-        lines = enumerate(text.split("\n"), 1)
-        rows = ((place := f"{path}, line {number}", parsed(line, place)) for number, line in lines if line.strip())
-    for place, row in rows:
-        if not isinstance(row, dict):
-            raise ConfigurationError(f"{place}: expected a JSON object, found {type(row).__name__}")
-        yield place, row
+        for number, value in enumerate(_parsed(text, str(path), parse), 1):
+            yield f"{path}, entry {number}", value
+        return
+    # Not `splitlines`, which also splits a text in JSON at U+2028.
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            yield place, _parsed(line, place, parse)
+
+
+def _parsed(text: str, place: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text)
+    except (ValueError, RecursionError) as error:
+        message = f"{place}: not JSON: {error}"
+        # The place says in which line of the file it is.
+        raise ConfigurationError(message.replace("line 1 column", "column")) from None

@@ -17,7 +17,8 @@ class Router(Runnable[Any, str]):
     """A routing function that runs where it is called. LangGraph runs plain functions in threads: +40% CPU."""
 
     def __init__(self, function: Callable[[Any], str]) -> None:
-        self.function, self.name = function, function.__name__
+        self.function = function
+        self.name = function.__name__
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         return self.function(input)

@@ -14,11 +14,16 @@ def lazy_names(
     def get(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(module_of[name]), name)
+        module = importlib.import_module(module_of[name])
+        value = getattr(module, name)
+        # The next time, Python finds it without this function.
         setattr(sys.modules[package], name, value)
         return value
 
     def names() -> list[str]:
-        return sorted({*module_of, *vars(sys.modules[package]).keys() & {"__version__"}})
+        known = set(module_of)
+        if "__version__" in vars(sys.modules[package]):
+            known.add("__version__")
+        return sorted(known)
 
     return sorted(module_of), get, names

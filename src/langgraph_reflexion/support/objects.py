@@ -41,13 +41,15 @@ def load_object(name: str, what: str) -> Any:
         raise
     # The code may be anybody's, and may even call sys.exit().
     except (Exception, SystemExit) as error:
-        relative = isinstance(error, ImportError) and "/" in match["module"]
-        hint = " (files import from the working directory; those of a package are named PACKAGE.MODULE:NAME)"
         said = f"cannot load {what} {name!r}: {one_line(error)}"
-        raise ConfigurationError(f"{said}{hint if relative else ''}") from error
+        if isinstance(error, ImportError) and "/" in match["module"]:
+            said += " (files import from the working directory; those of a package are named PACKAGE.MODULE:NAME)"
+        raise ConfigurationError(said) from error
     for part in match["name"].split("."):
         if not hasattr(found, part):
-            hint = did_you_mean(part, vars(found)) if hasattr(found, "__dict__") else ""
+            hint = ""
+            if hasattr(found, "__dict__"):
+                hint = did_you_mean(part, vars(found))
             raise ConfigurationError(f"cannot load {what} {name!r}: {match['module']} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
@@ -65,7 +67,8 @@ def _module(name: str, what: str) -> ModuleType:
         module = sys.modules.get(known)
         if module is None:
             return _run(file, known)
-        if Path(getattr(module, "__file__", None) or "").resolve() == file:
+        known_file = getattr(module, "__file__", None) or ""
+        if Path(known_file).resolve() == file:
             return module
     raise ConfigurationError(f"cannot load {what}: another module is called {known}")
 

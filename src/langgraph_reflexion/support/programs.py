@@ -31,29 +31,50 @@ def expect_program(command: str, path: str | None = None, status: int | None = N
             did not.
     """
     first = _FIRST.match(command)
-    if not first or (status not in _NOT_RUN if status is not None else _SEVERAL.search(command.strip())):
+    if not first or _says_nothing(command, status):
         return
-    variables = {**os.environ} if path is None else {"PATH": path}
+    variables = dict(os.environ)
+    if path is not None:
+        variables = {"PATH": path}
     path = variables.get("PATH", "")
-    if not all(map(os.path.isabs, path.split(os.pathsep))):
+    if not all(os.path.isabs(folder) for folder in path.split(os.pathsep)):
         return
     look = ["/bin/sh", "-c", 'command -v "$1"', "sh", first[2]]
-    found = os.fsdecode(subprocess.run(look, env=variables, capture_output=True, check=False).stdout.strip())
-    missing = _missing_interpreter(found) if os.path.isabs(found) else ""
-    if found and not missing:
-        return
-    why = f"{found} needs {missing}, which does not exist" if found else f"there is no program {first[2]}"
+    looked = subprocess.run(look, env=variables, capture_output=True, check=False)
+    found = os.fsdecode(looked.stdout.strip())
+    if not found:
+        why = f"there is no program {first[2]}"
+    else:
+        missing = _missing_interpreter(found)
+        if not missing:
+            return
+        why = f"{found} needs {missing}, which does not exist"
     raise EnvironmentUnavailable(
         f"the command {command!r:.200}: {why}: install it, or correct the command (PATH is {path})"
     )
 
 
+def _says_nothing(command: str, status: int | None) -> bool:
+    """Return whether it does not matter if the first program is missing: the command has run, or may do without."""
+    if status is not None:
+        return status not in _NOT_RUN
+    return _SEVERAL.search(command.strip()) is not None
+
+
 def _missing_interpreter(program: str) -> str:
     """Return the interpreter that a script names and that does not exist; empty for any other program."""
+    if not os.path.isabs(program):
+        # A part of the shell.
+        return ""
     try:
         with open(program, "rb") as file:
             first = file.readline(4096)
-    except OSError:  # part of the shell, or not readable
+    except OSError:
         return ""
-    name = os.fsdecode(b"".join(first[2:].split()[:1])) if first.startswith(b"#!") else ""
-    return name if os.path.isabs(name) and not os.path.exists(name) else ""
+    words = first[2:].split()
+    if not first.startswith(b"#!") or not words:
+        return ""
+    interpreter = os.fsdecode(words[0])
+    if not os.path.isabs(interpreter) or os.path.exists(interpreter):
+        return ""
+    return interpreter

@@ -22,10 +22,17 @@ def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]
     """Return a model's keys, and the passwords in its addresses and in `base_url`."""
     from pydantic import SecretStr
 
-    values = [*(getattr(model, field, None) for field in getattr(type(model), "model_fields", ())), base_url]
-    secrets = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
-    for address in (value for value in values if isinstance(value, str) and "@" in value and "://" in value):
-        secrets += _passwords(address)
+    fields = getattr(type(model), "model_fields", ())
+    values = [getattr(model, field, None) for field in fields]
+    values.append(base_url)
+    keys: list[str] = []
+    passwords: list[str] = []
+    for value in values:
+        if isinstance(value, SecretStr):
+            keys.append(value.get_secret_value())
+        elif isinstance(value, str) and "@" in value and "://" in value:
+            passwords += _passwords(value)
+    secrets = keys + passwords
     if type(model).__module__.startswith("langchain_ollama"):
         # Its client reads this key itself.
         secrets.append(os.environ.get("OLLAMA_API_KEY", ""))
@@ -40,8 +47,14 @@ def secrets_around() -> list[str]:
 
 def is_secret(value: str) -> bool:
     """Return whether a value is more than a placeholder, such as `none` or `EMPTY`, which records may contain."""
-    odd = re.search(r"[^a-zA-Z]", value) and re.search("[a-zA-Z]", value)
-    return value != NO_KEY and (len(value) >= LONG or (len(value) > 3 and bool(odd)))
+    if value == NO_KEY:
+        return False
+    if len(value) >= LONG:
+        return True
+    # A short word is a placeholder, and a short number may be anything.
+    has_letters = re.search("[a-zA-Z]", value) is not None
+    has_others = re.search("[^a-zA-Z]", value) is not None
+    return len(value) > 3 and has_letters and has_others
 
 
 def redact(text: str, secrets: Iterable[str], blot: str) -> str:
@@ -58,9 +71,17 @@ def redact(text: str, secrets: Iterable[str], blot: str) -> str:
 def _spellings(secret: str) -> list[str]:
     """Return a secret plain and as in JSON, URLs and `repr`, also without blanks around it; the longest first."""
     bare = secret.strip()
-    spelt = {secret, bare, repr(bare)[1:-1], quote(bare), quote(bare, safe="")}
-    spelt |= {json.dumps(bare, ensure_ascii=ascii)[1:-1] for ascii in (True, False)}
-    return sorted(spelt - {""}, key=len, reverse=True)
+    spelt = {
+        secret,
+        bare,
+        repr(bare)[1:-1],
+        quote(bare),
+        quote(bare, safe=""),
+        json.dumps(bare)[1:-1],
+        json.dumps(bare, ensure_ascii=False)[1:-1],
+    }
+    spelt.discard("")
+    return sorted(spelt, key=len, reverse=True)
 
 
 def _passwords(address: str) -> list[str]:
@@ -72,9 +93,13 @@ def _passwords(address: str) -> list[str]:
         parts = urlsplit(address)
     except ValueError:
         return []
-    user, password = parts.username or "", parts.password or ""
-    sent = b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode().rstrip("=")
-    return list(dict.fromkeys([password or user, unquote(password or user), sent]))
+    user = parts.username or ""
+    password = parts.password or ""
+    secret = password or user
+    # As in a header `Authorization: Basic`.
+    credentials = f"{unquote(user)}:{unquote(password)}"
+    sent = b64encode(credentials.encode()).decode().rstrip("=")
+    return list(dict.fromkeys([secret, unquote(secret), sent]))
 
 
 def public_url(base_url: str | None) -> str | None:
@@ -82,7 +107,8 @@ def public_url(base_url: str | None) -> str | None:
     if base_url is None:
         return None
     parts = urlsplit(base_url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=host, query="", fragment="").geturl()
 
 
 def public_database(url: str | None) -> str | None:
@@ -90,8 +116,18 @@ def public_database(url: str | None) -> str | None:
     if url is None:
         return None
     address, _, query = url.partition("?")
-    shown = [option for option in query.split("&") if option and "password" not in option.partition("=")[0].lower()]
-    return "?".join([re.sub("//([^:/@]*):[^@]*@", r"//\1@", address), *filter(None, ["&".join(shown)])])
+    public = re.sub("//([^:/@]*):[^@]*@", r"//\1@", address)
+    shown = [option for option in query.split("&") if option and not _is_password(option)]
+    if not shown:
+        return public
+    options = "&".join(shown)
+    return f"{public}?{options}"
+
+
+def _is_password(option: str) -> bool:
+    """Return whether an option of an address, such as `sslpassword=...`, is a password."""
+    name = option.partition("=")[0]
+    return "password" in name.lower()
 
 
 def database_secrets(url: str | None) -> list[str]:
@@ -100,5 +136,10 @@ def database_secrets(url: str | None) -> list[str]:
         return []
     parts = urlsplit(url)
     given = [value for name, value in parse_qsl(parts.query) if "password" in name.lower()]
-    given += [parts.password] if parts.password else []
-    return list({secret: None for each in given for secret in (each, unquote(each))})
+    if parts.password:
+        given.append(parts.password)
+    secrets: list[str] = []
+    for secret in given:
+        secrets.append(secret)
+        secrets.append(unquote(secret))
+    return list(dict.fromkeys(secrets))

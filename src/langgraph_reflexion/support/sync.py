@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -19,7 +19,8 @@ async def to_thread(function: Callable[..., T], *args: Any) -> T:
         try:
             return function(*args)
         except StopIteration as error:
-            raise RuntimeError(f"{getattr(function, '__name__', 'the function')} raised StopIteration") from error
+            name = getattr(function, "__name__", "the function")
+            raise RuntimeError(f"{name} raised StopIteration") from error
 
     return await asyncio.to_thread(call)
 
@@ -92,7 +93,10 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def finished(result: T | Awaitable[T]) -> T:
     """Return a result; an awaitable one is awaited on the background loop. For synchronous code."""
-    return run_blocking(_awaited(result)) if inspect.isawaitable(result) else result
+    if inspect.isawaitable(result):
+        value: T = run_blocking(_awaited(result))
+        return value
+    return result
 
 
 async def resolved(result: T | Awaitable[T]) -> T:
@@ -111,7 +115,8 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         coroutine.send(None)
     except StopIteration as done:
-        return cast(T, done.value)
+        result: T = done.value
+        return result
     raise RuntimeError(f"{coroutine} waits, and needs an event loop")
 
 
@@ -149,8 +154,9 @@ async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = 
     try:
         return await to_thread(work)
     except asyncio.CancelledError:
-        for result in handover.abandon() if undo else ():
-            cast(Any, undo)(result)
+        if undo:
+            for result in handover.abandon():
+                undo(result)
         raise
 
 
@@ -174,8 +180,9 @@ async def on_background(
     try:
         result, leaving = await asyncio.wrap_future(_submit(_contained(run())))
     except asyncio.CancelledError:
-        for late in handover.abandon() if undo else ():
-            _submit(cast(Any, undo)(late))
+        if undo:
+            for late in handover.abandon():
+                _submit(undo(late))
         raise
     if leaving:
         raise leaving

@@ -27,7 +27,9 @@ def _symbol(code: int) -> str:
         return chr(0x2400 + code)
     if 0xD800 <= code <= 0xDFFF:
         return "\N{REPLACEMENT CHARACTER}"
-    return "\N{SYMBOL FOR DELETE}" if code == 0x7F else f"\\u{code:04x}"
+    if code == 0x7F:
+        return "\N{SYMBOL FOR DELETE}"
+    return f"\\u{code:04x}"
 
 
 def sanitize(text: str) -> str:
@@ -48,25 +50,36 @@ def plain(value: Any, depth: int = 0) -> Any:
             return value
         case int() if -(2**63) <= value < 2**64:
             return value
-    return sanitize(reprlib.repr(value) if isinstance(value, dict | list | tuple) else str(value))
+    if isinstance(value, dict | list | tuple):
+        # It is too deep, and may be long.
+        return sanitize(reprlib.repr(value))
+    return sanitize(str(value))
 
 
 def one_line(error: BaseException) -> str:
     """Return an error in one line, without keys of the process's environment."""
-    detail = redact(" ".join(sanitize(str(error)).split()), secrets_around(), "***")
+    words = " ".join(sanitize(str(error)).split())
+    detail = redact(words, secrets_around(), "***")
     return f"{type(error).__name__}: {detail[:300]}"
 
 
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
-    return f"{number} {noun}{'s' * (number != 1)}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun}s"
 
 
 def as_text(result: Any) -> str:
     """Return an agent's result, or a reference answer, as text: data as JSON, and nothing as an empty text."""
-    return result if isinstance(result, str) else "" if result is None else json.dumps(result, default=str)
+    if isinstance(result, str):
+        return result
+    if result is None:
+        return ""
+    return json.dumps(result, default=str)
 
 
 def call_text(name: str, args: dict[str, Any]) -> str:
     """Return a tool call as text, for actions and arguments without a text form."""
-    return f"{name}({', '.join(f'{key}={json.dumps(value)}' for key, value in args.items())})"
+    arguments = [f"{key}={json.dumps(value)}" for key, value in args.items()]
+    return f"{name}({', '.join(arguments)})"
