@@ -48,8 +48,10 @@ class GymEpisode(Episode):
     """A trial in a world."""
 
     def __init__(self, environment: "GymEnvironment", task: Task) -> None:
-        self.environment, self.task = environment, task
-        self._total = self._scored = 0.0
+        self.environment = environment
+        self.task = task
+        self._total = 0.0
+        self._scored = 0.0
         self._end: StepResult | None = None
         self._world = Opened(environment.open, task)
         try:
@@ -66,7 +68,9 @@ class GymEpisode(Episode):
     def step(self, action: Action) -> StepResult:
         """Take a step in the world. An invalid action leaves the score as it was."""
         result: StepResult = super().step(action)
-        return replace(result, reward=self._scored) if result.reward is None else result
+        if result.reward is None:
+            return replace(result, reward=self._scored)
+        return result
 
     def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
         """Take a step in the world. One that it does not have is an observation that says so."""
@@ -77,7 +81,8 @@ class GymEpisode(Episode):
         except ValueError as error:
             return StepResult(self.invalid(f"{spec.name}, {error}"))
         result = self._world.run(lambda: self._step(value))
-        self._end = result if result.terminated or result.truncated else None
+        if result.terminated or result.truncated:
+            self._end = result
         return result
 
     def close(self) -> None:
@@ -88,21 +93,36 @@ class GymEpisode(Episode):
         return self._world.given
 
     def _reset(self) -> str:
-        return self._words(_after_reset(finished(self._env.reset(**self.task.get("data", {}).get("reset", {})))))
+        arguments = self.task.get("data", {}).get("reset", {})
+        result = finished(self._env.reset(**arguments))
+        return self._words(_after_reset(result))
 
     def _step(self, value: Any) -> StepResult:
         seen = _after_step(finished(self._env.step(value)))
         self._total += seen.reward
         words = [self._words(seen)]
         score = self._score(seen)
-        self._scored, solved = score.score, score.score >= 1.0
+        self._scored = score.score
+        solved = score.score >= 1.0
         if seen.terminated or seen.truncated or solved:
-            how = "was cut off by a limit" if seen.truncated else "is over"
-            words.append(f"The episode {how}. Total reward: {self._total:g}.")
-            words.append(f"The task is {'solved' if solved else 'not solved'}. {score.feedback}".strip())
+            words += self._ending(seen, score)
         elif seen.reward:
             words.append(f"Reward: {seen.reward:g}")
+        # A solved task ends, whether or not its world does.
         return StepResult("\n".join(words), score.score, seen.terminated or solved, seen.truncated)
+
+    def _ending(self, seen: _Seen, score: Score) -> list[str]:
+        """Return the last lines of the last observation."""
+        how = "is over"
+        if seen.truncated:
+            how = "was cut off by a limit"
+        verdict = "not solved"
+        if score.score >= 1.0:
+            verdict = "solved"
+        return [
+            f"The episode {how}. Total reward: {self._total:g}.",
+            f"The task is {verdict}. {score.feedback}".strip(),
+        ]
 
     def _words(self, seen: _Seen) -> str:
         return str(self._called(self.environment.render, seen))
@@ -111,10 +131,15 @@ class GymEpisode(Episode):
         success = self.environment.success
         if isinstance(success, ByName):
             return to_score(self._called(success, seen))
-        return Score(float((seen.terminated or seen.truncated) and self._total >= success))
+        ended = seen.terminated or seen.truncated
+        return Score(float(ended and self._total >= success))
 
     def _called(self, function: ByName, seen: _Seen) -> Any:
-        return finished(function({"env": self._env, "task": self.task, "total": self._total, **seen._asdict()}))
+        known = seen._asdict()
+        known["env"] = self._env
+        known["task"] = self.task
+        known["total"] = self._total
+        return finished(function(known))
 
 
 class GymEnvironment(Environment):
@@ -171,21 +196,32 @@ class GymEnvironment(Environment):
                 f"GymEnvironment.env is {env!r:.100}: give an id, or a function of the task that makes a world: each "
                 "trial has its own"
             )
-        self.made, self.given_actions = env, actions
+        self.made = env
+        self.given_actions = actions
         # The values of names alone, and everything if nothing is given, depend on the action space.
-        self._own = actions_of(actions, None) if isinstance(actions, Mapping) or callable(actions) else None
-        self._specs = self._own.specs if self._own else None
-        if isinstance(actions, list | tuple):
+        self._own: Actions | None = None
+        self._specs: Mapping[str, ActionSpec] | None = None
+        if isinstance(actions, Mapping) or callable(actions):
+            self._own = actions_of(actions, None)
+            self._specs = self._own.specs
+        elif isinstance(actions, list | tuple):
             self._specs = named_actions(dict.fromkeys(actions)).specs
         self.render = ByName(render or _rendered, "GymEnvironment.render", KNOWN)
-        self.success = ByName(success, "GymEnvironment.success", KNOWN) if callable(success) else success
-        self.replayable, self.prompts = replayable, prompts
-        self.name = name or (env.rpartition("/")[2] if isinstance(env, str) else "gym")
+        self.success: float | ByName
+        if callable(success):
+            self.success = ByName(success, "GymEnvironment.success", KNOWN)
+        else:
+            self.success = success
+        self.replayable = replayable
+        self.prompts = prompts
+        self.name = name or _name_of(env)
         given = [_as_dict(each, instruction) for each in tasks]
         self._tasks = tasks_of("GymEnvironment", [{"instruction": self.name, **each} for each in given])
-        self._without = [
-            task["id"] for task, each in zip(self._tasks, given, strict=True) if "instruction" not in each
-        ]
+        # Their instruction is in the world's documentation, which is looked up when the tasks are.
+        self._without: set[str] = set()
+        for task, fields in zip(self._tasks, given, strict=True):
+            if "instruction" not in fields:
+                self._without.add(task["id"])
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         self.choose_split(split)
@@ -203,7 +239,9 @@ class GymEnvironment(Environment):
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Return the schemas of the actions unless they were given: a prompt cannot open a world for them."""
-        return {} if self._specs else {"actions": [spec.function for spec in self.actions().values()]}
+        if self._specs:
+            return {}
+        return {"actions": [spec.function for spec in self.actions().values()]}
 
     def for_task(self, task: Task) -> Environment:
         """Return the environment itself, which now knows the actions."""
@@ -213,10 +251,17 @@ class GymEnvironment(Environment):
         return self
 
     def open(self, task: Task) -> Any:
-        env = _made(self.made) if isinstance(self.made, str) else finished(self.made(task))
-        if hasattr(env, "close") and not hasattr(env, "__exit__") and not hasattr(env, "__aexit__"):
+        """Return the world of a trial, as a context manager if there is anything to close."""
+        env = self._make(task)
+        is_manager = hasattr(env, "__exit__") or hasattr(env, "__aexit__")
+        if hasattr(env, "close") and not is_manager:
             return _closing(env)
         return env
+
+    def _make(self, task: Task) -> Any:
+        if isinstance(self.made, str):
+            return _made(self.made)
+        return finished(self.made(task))
 
     def actions_in(self, env: Any) -> Actions:
         return self._own or actions_of(self.given_actions, getattr(env, "action_space", None))
@@ -228,7 +273,10 @@ class GymEnvironment(Environment):
         try:
             actions = world.run(lambda: self.actions_in(world.given))
             unwrapped = getattr(world.given, "unwrapped", None)
-            return actions, "" if unwrapped is None else type(unwrapped).__doc__ or ""
+            # None has a documentation, too.
+            if unwrapped is None:
+                return actions, ""
+            return actions, type(unwrapped).__doc__ or ""
         finally:
             world.close()
 
@@ -241,15 +289,27 @@ def _closing(env: Any) -> Iterator[Any]:
         finished(env.close())
 
 
+def _name_of(env: str | Callable[[Task], Any]) -> str:
+    """Return the name of worlds without one: of an id, what follows its namespace."""
+    if isinstance(env, str):
+        return env.rpartition("/")[2]
+    return "gym"
+
+
 def _as_dict(given: int | str | Mapping[str, Any], instruction: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {"instruction": instruction} if instruction else {}
+    fields: dict[str, Any] = {}
+    if instruction:
+        fields["instruction"] = instruction
     match given:
         case str():
             return {"instruction": given}
         case Integral():
-            return {**fields, "id": f"seed-{given}", "data": {"reset": {"seed": int(given)}}}
+            fields["id"] = f"seed-{given}"
+            fields["data"] = {"reset": {"seed": int(given)}}
+            return fields
         case Mapping():
-            return {**fields, **given}
+            fields.update(given)
+            return fields
     raise ConfigurationError(f"GymEnvironment.tasks: give seeds, texts or dicts, not {given!r:.100}")
 
 
@@ -292,22 +352,27 @@ def _after_step(result: Any) -> _Seen:
 
 def _finite(reward: Any) -> float:
     """Return a reward as a number; none is 0."""
+    if reward is None:
+        return 0.0
     try:
-        number = 0.0 if reward is None else float(reward)
+        number = float(reward)
     except (TypeError, ValueError):
         number = math.nan
     if math.isfinite(number):
         return number
-    several = ": a trial needs a world of its own, not one of several" if getattr(reward, "shape", None) else ""
-    raise ValueError(f"step() returned the reward {reward!r:.100}, which is no finite number{several}")
+    said = f"step() returned the reward {reward!r:.100}, which is no finite number"
+    if getattr(reward, "shape", None):
+        # An array of rewards, as Gymnasium's vector environments return.
+        said += ": a trial needs a world of its own, not one of several"
+    raise ValueError(said)
 
 
 def _rendered(observation: Any, env: Any) -> str:
     if getattr(env, "render_mode", None) == "ansi":
         return _without_colours(str(env.render())).strip("\n")
-    return (
-        observation if isinstance(observation, str) else json.dumps(observation, ensure_ascii=False, default=_plain)
-    )
+    if isinstance(observation, str):
+        return observation
+    return json.dumps(observation, ensure_ascii=False, default=_plain)
 
 
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
@@ -315,13 +380,24 @@ _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white
 
 def _without_colours(text: str) -> str:
     """Return a terminal's text with its colours in words, such as `[S red]`."""
+    in_words = re.sub(r"\x1b\[([\d;]+)m([^\x1b]+)\x1b\[0?m", _colour_in_words, text)
+    return re.sub(r"\x1b\[[\d;]*m", "", in_words)
 
-    def in_words(match: re.Match[str]) -> str:
-        codes = [int(code) for code in match[1].split(";") if code]
-        names = [_COLOURS[code % 10] for code in codes if code // 10 in (3, 4, 9, 10) and code % 10 < 8]
-        return f"[{match[2].strip() or '_'} {names[-1]}]" if names else match[2]
 
-    return re.sub(r"\x1b\[[\d;]*m", "", re.sub(r"\x1b\[([\d;]+)m([^\x1b]+)\x1b\[0?m", in_words, text))
+def _colour_in_words(match: re.Match[str]) -> str:
+    """Return a coloured text with the name of its last colour; as it is if it has another format, such as bold."""
+    colour = ""
+    for code in match[1].split(";"):
+        if not code:
+            continue
+        kind, number = divmod(int(code), 10)
+        # Of the text and of its background, dark and bright.
+        if kind in (3, 4, 9, 10) and number < len(_COLOURS):
+            colour = _COLOURS[number]
+    if not colour:
+        return match[2]
+    shown = match[2].strip() or "_"
+    return f"[{shown} {colour}]"
 
 
 def _plain(value: Any) -> Any:
@@ -330,7 +406,9 @@ def _plain(value: Any) -> Any:
         return value.model_dump()
     if getattr(getattr(value, "dtype", None), "kind", "") == "f":
         return value.astype(float).round(4).tolist()
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
 
 
 def _described(documentation: str) -> str:
@@ -340,7 +418,9 @@ def _described(documentation: str) -> str:
         ConfigurationError: it has none.
     """
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(documentation))
-    words = [" ".join(each.split()) for each in paragraphs if each.strip() and not each.lstrip().startswith("#")]
-    if not words:
-        raise ConfigurationError("GymEnvironment: the tasks have no instruction: give instruction=...")
-    return words[0]
+    for paragraph in paragraphs:
+        words = " ".join(paragraph.split())
+        # Gymnasium's documentation has headings in Markdown.
+        if words and not words.startswith("#"):
+            return words
+    raise ConfigurationError("GymEnvironment: the tasks have no instruction: give instruction=...")

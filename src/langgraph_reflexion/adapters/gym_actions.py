@@ -33,11 +33,14 @@ def named_actions(values: Mapping[str, Any]) -> Actions:
     known: dict[str, Any] = {}
     specs: dict[str, ActionSpec] = {}
     for text, value in values.items():
-        name = re.sub(r"^(?=\d)", "_", re.sub(r"\W+", "_", text.strip(), flags=re.ASCII))
+        name = re.sub(r"\W+", "_", text.strip(), flags=re.ASCII)
+        # No name of a tool begins with a digit.
+        name = re.sub(r"^(?=\d)", "_", name)
         if not name.strip("_") or name in specs or "{" in text:
             raise ConfigurationError(f"actions: {text!r} is no name, or too similar to another one")
         known[name] = value
-        specs[name] = ActionSpec(name, (text.strip(), f"{name}[]"), "", create_model(name), "Take this action.")
+        forms = (text.strip(), f"{name}[]")
+        specs[name] = ActionSpec(name, forms, "", create_model(name), "Take this action.")
     return Actions(specs, lambda name, args: known[name])
 
 
@@ -70,7 +73,8 @@ def actions_of(given: Any, space: Any) -> Actions:
     if callable(given):
         return one_action(_only({"type": "string"}), lambda action: given(action))
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return named_actions(dict(zip(given, _numbers(space, len(given)), strict=True)))
+        numbers = _numbers(space, len(given))
+        return named_actions(dict(zip(given, numbers, strict=True)))
     if given is not None:
         raise ConfigurationError(f"actions: give names, a dict, a Pydantic model or a function, not {given!r:.100}")
     return _of_space(space)
@@ -79,7 +83,8 @@ def actions_of(given: Any, space: Any) -> Actions:
 def _numbers(space: Any, count: int) -> range:
     """Return the members of a Discrete space of this size."""
     if hasattr(space, "start") and int(space.n) == count:
-        return range(int(space.start), int(space.start) + count)
+        first = int(space.start)
+        return range(first, first + count)
     raise ConfigurationError(
         f"actions has {count} names, and the action space is {space}: give one name for each action of a Discrete "
         "space, or a dict of names and actions"
@@ -97,8 +102,9 @@ def _of_space(space: Any) -> Actions:
 
     match space:
         case spaces.Discrete():
+            first = int(space.start)
             last = int(space.start + space.n - 1)
-            schema: dict[str, Any] = {"type": "integer", "minimum": int(space.start), "maximum": last}
+            schema: dict[str, Any] = {"type": "integer", "minimum": first, "maximum": last}
         case spaces.Text():
             schema = {"type": "string"}
         case _:
@@ -106,7 +112,8 @@ def _of_space(space: Any) -> Actions:
 
     def member(action: Any) -> Any:
         if not space.contains(action):
-            raise ValueError(f"action: must be {allowed_values(schema, {}) or space}, not {action!r:.100}")
+            allowed = allowed_values(schema, {}) or space
+            raise ValueError(f"action: must be {allowed}, not {action!r:.100}")
         return action
 
     return one_action(_only(schema), member)

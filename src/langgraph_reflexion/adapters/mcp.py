@@ -15,7 +15,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 from http import HTTPStatus
@@ -69,18 +69,30 @@ def mcp_tools(
     @asynccontextmanager
     async def opened(task: Task) -> AsyncIterator[list[BaseTool]]:
         async with AsyncExitStack() as stack:
+            connections = servers
+            if callable(connections):
+                connections = connections(task)
             found: list[tuple[str, BaseTool]] = []
-            for name, connection in (servers(task) if callable(servers) else servers).items():
+            for name, connection in connections.items():
                 server = _Server(name, connection)
+                # Also if it does not open.
                 stack.push_async_callback(server.close)
-                found += [(name, tool) for tool in await server.open()]
-            common = Counter(tool.name for _, tool in found)
-            yield [
-                tool.model_copy(update={"name": f"{server}_{tool.name}"}) if common[tool.name] > 1 else tool
-                for server, tool in found
-            ]
+                tools = await server.open()
+                found += [(name, tool) for tool in tools]
+            yield _distinguished(found)
 
     return opened
+
+
+def _distinguished(found: Sequence[tuple[str, BaseTool]]) -> list[BaseTool]:
+    """Return tools with their servers' names; where several have the same name, that of the server precedes it."""
+    common = Counter(tool.name for _, tool in found)
+    tools = []
+    for server, tool in found:
+        if common[tool.name] > 1:
+            tool = tool.model_copy(update={"name": f"{server}_{tool.name}"})
+        tools.append(tool)
+    return tools
 
 
 class _Server:
@@ -88,10 +100,14 @@ class _Server:
 
     def __init__(self, name: str, connection: Mapping[str, Any]) -> None:
         self.name = name
-        self.connection = {"transport": "stdio" if "command" in connection else "http", **connection}
+        self.connection = dict(connection)
+        if "transport" not in connection:
+            self.connection["transport"] = _transport_of(connection)
         self.stdio = self.connection["transport"] == "stdio"
-        command = [self.connection.get("command", ""), *self.connection.get("args", [])]
-        self.place = " ".join(map(str, command)) if self.stdio else str(self.connection.get("url", ""))
+        self.place = str(self.connection.get("url", ""))
+        if self.stdio:
+            command = [self.connection.get("command", ""), *self.connection.get("args", [])]
+            self.place = " ".join(map(str, command))
         self.errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by `close`
         self.held = Held(self._opened())
         self.session: Any = None
@@ -108,7 +124,9 @@ class _Server:
             tools: list[BaseTool] = await self.held.enter()
         except Exception as error:
             cause = _cause(error)
-            if isinstance(cause, OSError) and self.stdio and not isinstance(cause, TimeoutError):
+            # A time-out is an `OSError`, too.
+            not_found = isinstance(cause, OSError) and not isinstance(cause, TimeoutError)
+            if self.stdio and not_found:
                 raise EnvironmentUnavailable(f"{self} cannot be started: {cause}") from error
             if isinstance(cause, ValueError | TypeError):
                 raise ConfigurationError(f"the connection of {self}: {cause}") from error
@@ -143,15 +161,17 @@ class _Server:
         from mcp import ClientSession, StdioServerParameters
         from mcp.client.stdio import stdio_client
 
-        options = {**(self.connection.get("session_kwargs") or {})}
+        options = dict(self.connection.get("session_kwargs") or {})
         if not self.stdio:
-            options = {"read_timeout_seconds": LONGEST_CALL, **options}
+            options.setdefault("read_timeout_seconds", LONGEST_CALL)
             connection: Any = {**self.connection, "session_kwargs": options}
             async with create_session(connection) as session:
                 yield session
             return
         # `create_session` does not say where the standard error goes.
-        given = {key: value for key, value in self.connection.items() if key not in ("transport", "session_kwargs")}
+        given = dict(self.connection)
+        given.pop("transport")
+        given.pop("session_kwargs", None)
         variables = {name: _expanded(value) for name, value in (given.pop("env", None) or {}).items()}
         process = StdioServerParameters(**given, env=variables)
         async with (
@@ -166,18 +186,23 @@ class _Server:
         Raises:
             EnvironmentFault: the server is lost.
         """
-        call, alive = asyncio.ensure_future(handler(request)), asyncio.ensure_future(self._alive())
+        call = asyncio.ensure_future(handler(request))
+        alive = asyncio.ensure_future(self._alive())
+        trouble: BaseException | None = None
         try:
             # When its server dies, a request over HTTP may remain without an answer and without an error.
             await asyncio.wait([call, alive, self.held.task], return_when=asyncio.FIRST_COMPLETED)
-            trouble = call.exception() if call.done() else alive.exception() if alive.done() else None
-            if call.done() and trouble is None:
-                return _readable(call.result())
+            if call.done():
+                trouble = call.exception()
+                if trouble is None:
+                    return _readable(call.result())
+                if not _is_loss(trouble):
+                    raise trouble
+            elif alive.done():
+                trouble = alive.exception()
         finally:
             call.cancel()
             alive.cancel()
-        if call.done() and trouble and not _is_loss(trouble):
-            raise trouble
         # What ended the connection says more than its end.
         await asyncio.wait([self.held.task], timeout=1.0)
         if self.held.task.done():
@@ -192,7 +217,8 @@ class _Server:
             await asyncio.sleep(PING_SECONDS)
             try:
                 await self.session.send_ping()
-            except McpError as error:  # some servers do not know the question
+            except McpError as error:
+                # Some servers do not know the question.
                 if _is_loss(error):
                     raise
 
@@ -200,6 +226,12 @@ class _Server:
         self.errors.seek(0)
         said = self.errors.read().strip()[-_LAST_WORDS:]
         return " ".join((said or f"{type(error).__name__}: {error}").split())
+
+
+def _transport_of(connection: Mapping[str, Any]) -> str:
+    if "command" in connection:
+        return "stdio"
+    return "http"
 
 
 def _is_loss(error: BaseException) -> bool:
@@ -239,8 +271,15 @@ def _as_text(content: Any) -> str:
         case "text":
             return str(content.text)
         case "resource_link":
-            return f"[{content.name}: {content.uri}]{' ' + content.description if content.description else ''}"
+            link = f"[{content.name}: {content.uri}]"
+            if content.description:
+                return f"{link} {content.description}"
+            return link
         case "resource":
+            place = f"[{content.resource.uri}]"
             text = getattr(content.resource, "text", None)
-            return f"[{content.resource.uri}]" + (f"\n{text}" if text is not None else "")
+            # A picture has none.
+            if text is None:
+                return place
+            return f"{place}\n{text}"
     return f"[{content.type}: {content.mimeType}]"

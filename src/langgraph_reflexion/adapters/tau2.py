@@ -50,7 +50,8 @@ class Tau2Episode(Episode):
         from tau2.config import DEFAULT_MAX_STEPS
         from tau2.gym import AgentGymEnv
 
-        self.environment, self.task = environment, task
+        self.environment = environment
+        self.task = task
         self.world = AgentGymEnv(
             environment.domain,
             task["id"],
@@ -64,7 +65,8 @@ class Tau2Episode(Episode):
         if not said:
             raise EnvironmentFault(f"the user of {task['id']} did not begin: {_last(errors)}")
         self.world.all_messages_as_observation = False
-        self.observation = f"{INSTRUCTION}\n\n{info['policy'].strip()}\n\nThe conversation so far:\n{said}"
+        policy = info["policy"].strip()
+        self.observation = f"{INSTRUCTION}\n\n{policy}\n\nThe conversation so far:\n{said}"
         self._end: StepResult | None = None
 
     @property
@@ -82,10 +84,13 @@ class Tau2Episode(Episode):
 
         if self._end:
             return self._end
-        if spec.name != RESPOND.name:
+        if spec.name == RESPOND.name:
+            said = args["message"]
+            # tau2 takes such a message for a call.
+            if said.strip() and parse_action_string(said).tool_calls:
+                return StepResult(self.invalid("a message to the user must not look like a call"))
+        else:
             said = json.dumps({"name": spec.name, "arguments": args})
-        elif (said := args["message"]).strip() and parse_action_string(said).tool_calls:
-            return StepResult(self.invalid("a message to the user must not look like a call"))
         try:
             with self._logged() as errors:
                 observation, reward, ended, _, info = self.world.step(said)
@@ -97,8 +102,10 @@ class Tau2Episode(Episode):
         if reason not in ("user_stop", "agent_stop", *LIMITS):
             # A retry would find nothing left of the conversation.
             raise EnvironmentFault(f"the user of {self.task['id']} failed: {_last(errors)}", transient=False)
-        words = f"{observation}\n{_in_words(reason, reward, json.loads(info['reward_info']))}".strip()
-        self._end = StepResult(words, reward, terminated=reason not in LIMITS, truncated=reason in LIMITS)
+        checked = _in_words(reason, reward, json.loads(info["reward_info"]))
+        words = f"{observation}\n{checked}".strip()
+        cut_short = reason in LIMITS
+        self._end = StepResult(words, reward, terminated=not cut_short, truncated=cut_short)
         return self._end
 
     def close(self) -> None:
@@ -151,15 +158,22 @@ class Tau2Environment(Environment):
             ) from error
         self.domain = one_of("domain", domain, registry.get_domains())
         self.name = f"tau2-{domain}"
-        self.user_model, self.user_args = user_model, dict(user_args or {})
-        ids = [task.id for task in registry.get_tasks_loader(domain)()]
-        splits: Mapping[str, list[str]] = (registry.get_task_splits_loader(domain) or dict)()
-        # `AgentGymEnv` finds the tasks of the default split only.
-        self._ids = {"base": ids, **{name: some for name, some in splits.items() if {*some} <= {*ids}}}
+        self.user_model = user_model
+        self.user_args = dict(user_args or {})
+        load_tasks = registry.get_tasks_loader(domain)
+        ids = [task.id for task in load_tasks()]
+        self._ids = {"base": ids}
+        # Some domains have no splits.
+        load_splits = registry.get_task_splits_loader(domain) or dict
+        splits: Mapping[str, list[str]] = load_splits()
+        for name, some in splits.items():
+            # `AgentGymEnv` finds the tasks of the default split only.
+            if set(some).issubset(ids):
+                self._ids[name] = some
         self.splits = tuple(self._ids)
-        functions = [tool.openai_schema["function"] for tool in registry.get_env_constructor(domain)().get_tools()]
-        specs = [ToolSpec.from_function(each) for each in functions]
-        self._specs: Mapping[str, ActionSpec] = {spec.name: spec for spec in (RESPOND, *specs, DONE)}
+        world = registry.get_env_constructor(domain)()
+        tools = [ToolSpec.from_function(tool.openai_schema["function"]) for tool in world.get_tools()]
+        self._specs: Mapping[str, ActionSpec] = {spec.name: spec for spec in (RESPOND, *tools, DONE)}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks of one of tau2's splits, by default `base`."""
@@ -185,11 +199,19 @@ class Tau2Environment(Environment):
 
 
 def _last(errors: list[str]) -> str:
-    return " ".join(errors[-1].split()) if errors else "tau2's log says why"
+    if not errors:
+        return "tau2's log says why"
+    return " ".join(errors[-1].split())
 
 
 def _in_words(reason: str, reward: float, checked: dict[str, Any]) -> str:
-    words = f"The conversation is over ({reason}). The task is {'solved' if reward >= 1.0 else 'not solved'}."
+    verdict = "not solved"
+    if reward >= 1.0:
+        verdict = "solved"
+    words = f"The conversation is over ({reason}). The task is {verdict}."
     for name, score in (checked.get("reward_breakdown") or {}).items():
-        words += f" {'Right' if score >= 1.0 else 'Wrong'}: {CHECKS.get(name, name)}."
+        outcome = "Wrong"
+        if score >= 1.0:
+            outcome = "Right"
+        words += f" {outcome}: {CHECKS.get(name, name)}."
     return words

@@ -28,16 +28,16 @@ class ToolSpec(ActionSpec):
     @classmethod
     def of(cls, name: str, description: str, schema: dict[str, Any]) -> "ToolSpec":
         """Make the specification of a tool from the JSON schema of its arguments."""
-        keys = ("properties", "required", "$defs", "definitions", "additionalProperties")
         parameters: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
-        parameters |= {key: schema[key] for key in keys if key in schema}
-        properties = {
-            name: {key: value for key, value in field.items() if key != "title"} if isinstance(field, dict) else {}
-            for name, field in parameters["properties"].items()
-        }
-        inner = ", ".join(f"{{{each}}}" for each in parameters["required"] or [*properties][:1])
+        for key in ("properties", "required", "$defs", "definitions", "additionalProperties"):
+            if key in schema:
+                parameters[key] = schema[key]
+        fields = parameters["properties"]
+        parameters["properties"] = {argument: _untitled(field) for argument, field in fields.items()}
+        shown = parameters["required"] or list(fields)[:1]
+        inner = ", ".join(f"{{{argument}}}" for argument in shown)
         description = " ".join(description.split())
-        return cls(name, (f"{name}[{inner}]",), "", {**parameters, "properties": properties}, description)
+        return cls(name, (f"{name}[{inner}]",), "", parameters, description)
 
     @classmethod
     def from_function(cls, function: dict[str, Any]) -> "ToolSpec":
@@ -51,18 +51,17 @@ class ToolSpec(ActionSpec):
     @property
     def shown(self) -> list[str]:
         """The names of the arguments in the text form: the required ones, or the first one."""
-        return self.required or [*self.parameters["properties"]][:1]
+        return self.required or list(self.parameters["properties"])[:1]
 
     @property
     def note(self) -> str:
         """The optional arguments, and how they are written."""
         known = self.explained()
-        optional = [
-            known.get(name, f"{{{name}}}") for name in self.parameters["properties"] if name not in self.shown
-        ]
-        if not optional:
+        names = [name for name in self.parameters["properties"] if name not in self.shown]
+        if not names:
             return ""
-        return f"Further arguments, if all are written as one JSON object: {'; '.join(optional)}"
+        optional = "; ".join(known.get(name, f"{{{name}}}") for name in names)
+        return f"Further arguments, if all are written as one JSON object: {optional}"
 
     def validate(self, args: Any) -> dict[str, Any]:
         """Return the arguments in their types: models write numbers as text, and text as numbers.
@@ -89,55 +88,95 @@ class ToolSpec(ActionSpec):
         name = re.escape(self.name)
         called = re.fullmatch(rf"\s*{name}\s*\[(.*)\]\s*\.?\s*", text, re.DOTALL | re.IGNORECASE)
         if not called:
-            bare = not self.required and re.fullmatch(rf"\s*{name}\s*(\(\s*\))?\s*\.?\s*", text, re.IGNORECASE)
-            return {} if bare else None
+            if self.required or not self._is_bare(text):
+                return None
+            return {}
         inner = called[1]
-        if (given := _object(inner)) is not None and self._names(given):
+        given = _object(inner)
+        if given is not None and self._names(given):
             return given
         if "\n" not in text and inner.count("[") > inner.count("]"):
-            return None  # the first line of several
+            # The first line of several.
+            return None
         if not inner.strip() or not self.shown:
             return {}
         values = self._quoted(inner)
         if values is None:
-            *first, last = inner.split(",", len(self.shown) - 1)
-            last = last.removeprefix(" ").strip("\n") if first and "\n" in last else last
-            values = [*(each.strip() for each in first), last.strip("\n" if "\n" in last else None)]
+            values = self._in_order(inner)
         return dict(zip(self.shown, values, strict=False))
 
     def render(self, args: dict[str, Any]) -> str:
         """Return the action as text that `read` understands."""
-        if {*args} == {*self.shown}:
-            texts = [value if isinstance(value, str) else _json(value) for value in map(args.__getitem__, self.shown)]
-            text = f"{self.name}[{', '.join(texts)}]"
+        if set(args) == set(self.shown):
+            values = ", ".join(_as_text(args[name]) for name in self.shown)
+            text = f"{self.name}[{values}]"
             with suppress(ValueError):
+                # Only if it is read as the same action: a value may hold commas or brackets.
                 if self.validate(self.read(text)) == self.validate(args):
                     return text
-        return f"{self.name}[{_json(args) if args else ''}]"
+        if not args:
+            return f"{self.name}[]"
+        return f"{self.name}[{_json(args)}]"
+
+    def _is_bare(self, text: str) -> bool:
+        """Return whether a text is the name alone, or with empty parentheses."""
+        name = re.escape(self.name)
+        return re.fullmatch(rf"\s*{name}\s*(\(\s*\))?\s*\.?\s*", text, re.IGNORECASE) is not None
 
     def _names(self, given: dict[str, Any]) -> bool:
         """Return whether an object is all the arguments by name; else it is one of them."""
-        if not given or not self.required:
-            return not self.required and {*given} <= {*self.parameters["properties"]}
-        return {*given} <= {*self.parameters["properties"]} or {*self.required} <= {*given}
+        all_known = set(given).issubset(self.parameters["properties"])
+        if not self.required:
+            return all_known
+        if not given:
+            return False
+        return all_known or set(self.required).issubset(given)
+
+    def _in_order(self, text: str) -> list[str]:
+        """Read the arguments between commas; the last one may contain some, and several lines."""
+        *first, last = text.split(",", len(self.shown) - 1)
+        values = [each.strip() for each in first]
+        # Code of several lines keeps its indentation, but not the blank after the comma.
+        if first and "\n" in last:
+            last = last.removeprefix(" ").strip("\n")
+        if "\n" in last:
+            return [*values, last.strip("\n")]
+        return [*values, last.strip()]
 
     def _quoted(self, text: str) -> list[str] | None:
         """Read several arguments of which one is in double quotes, as a call in a program has them."""
         with suppress(ValueError, RecursionError):
             values = json.loads(f"[{text}]")
-            if 1 < len(values) == len(self.shown) and any(isinstance(each, str) for each in values):
-                return [each if isinstance(each, str) else _json(each) for each in values]
+            has_text = any(isinstance(each, str) for each in values)
+            if has_text and 1 < len(values) == len(self.shown):
+                return [_as_text(each) for each in values]
         return None
 
     def _fitted(self, name: str, value: Any) -> Any:
         schema = self.parameters["properties"].get(name, {})
-        allowed = [*alternatives(schema, self.parameters)]
-        listed = [each for one in allowed for each in literals(one)]
+        allowed = list(alternatives(schema, self.parameters))
+        listed: list[Any] = []
+        for one in allowed:
+            listed.extend(literals(one))
         for each in (value, *meant(value, listed)):
             if any(_fits(each, one) for one in allowed):
                 return each
         types = " or ".join(str(each["type"]) for each in allowed if "type" in each)
-        raise ValueError(f"{name}: must be {allowed_values(schema, self.parameters) or types}, not {value!r:.100}")
+        wanted = allowed_values(schema, self.parameters) or types
+        raise ValueError(f"{name}: must be {wanted}, not {value!r:.100}")
+
+
+def _untitled(field: Any) -> dict[str, Any]:
+    """Return the schema of an argument without the title, which Pydantic makes of its name."""
+    if not isinstance(field, dict):
+        return {}
+    return {key: value for key, value in field.items() if key != "title"}
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return _json(value)
 
 
 def _json(value: Any) -> str:
@@ -146,19 +185,26 @@ def _json(value: Any) -> str:
 
 def _object(text: str) -> dict[str, Any] | None:
     """Read an object as JSON or Python writes it."""
-    if text.lstrip().startswith("{"):
-        for read in (json.loads, literal_eval):
-            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                given = read(text.strip())
-                return given if isinstance(given, dict) and all(isinstance(key, str) for key in given) else None
+    if not text.lstrip().startswith("{"):
+        return None
+    for read in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            given = read(text.strip())
+            if isinstance(given, dict) and all(isinstance(key, str) for key in given):
+                return given
+            return None
     return None
 
 
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
-    if exact := literals(schema):
+    exact = literals(schema)
+    if exact:
         return value in exact
-    kinds = schema.get("type", [*_TYPES])
-    for kind in [kinds] if isinstance(kinds, str) else kinds:
+    kinds = schema.get("type", list(_TYPES))
+    if isinstance(kinds, str):
+        kinds = [kinds]
+    for kind in kinds:
+        # In Python, True is a number.
         if isinstance(value, bool) and kind != "boolean":
             continue
         if isinstance(value, _TYPES.get(kind, (object,))):

@@ -20,6 +20,8 @@ from langgraph.types import Command
 from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.support.sync import finished, run_blocking
 
+_WANTED = "give a list of LangChain tools and functions with docstrings, or a toolkit"
+
 Injected = Mapping[str, Callable[[str], Any]]
 """The arguments by name: functions of a call's id."""
 
@@ -41,23 +43,40 @@ def injected(tool: BaseTool, known: Mapping[str, Any]) -> Injected:
     for name, field in schema.model_fields.items():
         if name in seen.model_fields:
             continue
-        notes = {note if isinstance(note, type) else type(note): note for note in field.metadata}
-        if InjectedToolCallId in notes:
-            continue  # LangChain fills it in
-        if InjectedState in notes:
-            given[name] = _state(tool, known["state"], getattr(notes[InjectedState], "field", None))
-        elif InjectedStore in notes:
-            given[name] = lambda call_id: _store(tool)
-        elif ToolRuntime in (field.annotation, get_origin(field.annotation)):
-            given[name] = lambda call_id: _runtime(known["state"], call_id)
-        elif name in known:
-            given[name] = _always(known[name])
+        # LangChain fills this one in.
+        if _note(field, InjectedToolCallId) is not None:
+            continue
+        argument = _argument(tool, name, field, known)
+        if argument is not None:
+            given[name] = argument
         elif field.is_required():
             raise ConfigurationError(
                 f"the tool {tool.name!r} needs {name!r}, which is injected: here only {' and '.join(known)} are "
                 "known, so bind it, such as with functools.partial"
             )
     return given
+
+
+def _argument(tool: BaseTool, name: str, field: Any, known: Mapping[str, Any]) -> Callable[[str], Any] | None:
+    """Return what gives an injected argument; None if nothing is known of it."""
+    state = _note(field, InjectedState)
+    if state is not None:
+        return _state(tool, known["state"], getattr(state, "field", None))
+    if _note(field, InjectedStore) is not None:
+        return lambda call_id: _store(tool)
+    if ToolRuntime in (field.annotation, get_origin(field.annotation)):
+        return lambda call_id: _runtime(known["state"], call_id)
+    if name in known:
+        return _always(known[name])
+    return None
+
+
+def _note(field: Any, kind: type) -> Any:
+    """Return the note of this kind in a field's annotation, which may be the class itself; None without one."""
+    for note in reversed(field.metadata):
+        if note is kind or type(note) is kind:
+            return note
+    return None
 
 
 def _always(value: Any) -> Callable[[str], Any]:
@@ -71,11 +90,14 @@ def _state(tool: BaseTool, state: Any, field: str | None) -> Callable[[str], Any
         )
     if field is None:
         return _always(state)
-    return lambda call_id: state[field] if isinstance(state, Mapping) else getattr(state, field)
+    if isinstance(state, Mapping):
+        return lambda call_id: state[field]
+    return lambda call_id: getattr(state, field)
 
 
 def _store(tool: BaseTool) -> Any:
-    if (store := _graph().store) is None:
+    store = _graph().store
+    if store is None:
         raise ConfigurationError(f"the tool {tool.name!r} needs a store: compile the graph with store=...")
     return store
 
@@ -127,7 +149,8 @@ class Opened:
 
     def close(self) -> None:
         """Leave the context manager, if any. May be called twice."""
-        leave, self._leave = self._leave, None
+        leave = self._leave
+        self._leave = None
         try:
             if leave:
                 self.run(leave)
@@ -183,11 +206,7 @@ class ToolWorld(Opened):
     def _open(self, given: Any, task: Mapping[str, Any]) -> None:
         super()._open(given, task)
         given = self.given
-        if (
-            isinstance(given, tuple)
-            and len(given) == 2
-            and (isinstance(given[0], list | tuple) or is_toolkit(given[0]))
-        ):
+        if _has_state(given):
             given, self.state = given
         for each in as_tools(given):
             if each.name in self.tools:
@@ -198,22 +217,37 @@ class ToolWorld(Opened):
     def _call(self, tool: BaseTool, args: dict[str, Any]) -> Called:
         self._calls += 1
         call_id = f"call_{self._calls}"
-        args = args | {name: given(call_id) for name, given in self._injected[tool.name].items()}
+        args = dict(args)
+        for name, given in self._injected[tool.name].items():
+            args[name] = given(call_id)
         call = {"type": "tool_call", "name": tool.name, "args": args, "id": call_id}
         try:
-            if getattr(tool, "coroutine", None) and not getattr(tool, "func", None):
-                result = finished(tool.ainvoke(call))
-            else:
-                try:
-                    result = tool.invoke(call)
-                except NotImplementedError:
-                    result = finished(tool.ainvoke(call))
-            return Called(in_words(result), getattr(result, "status", "") == "error")
+            result = _invoked(tool, call)
+            failed = getattr(result, "status", "") == "error"
+            return Called(in_words(result), failed)
         except (Fault, GraphBubbleUp):
             raise
         except Exception as error:
             # The words of LangGraph's ToolNode.
             return Called(f"Error: {error!r}\n Please fix your mistakes.", failed=True)
+
+
+def _has_state(given: Any) -> bool:
+    """Return whether what was given is a pair of tools and a state, and not two tools."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        return False
+    return isinstance(given[0], list | tuple) or is_toolkit(given[0])
+
+
+def _invoked(tool: BaseTool, call: dict[str, Any]) -> Any:
+    """Return a tool's result, synchronously if the tool can be called so."""
+    is_asynchronous = getattr(tool, "coroutine", None) and not getattr(tool, "func", None)
+    if is_asynchronous:
+        return finished(tool.ainvoke(call))
+    try:
+        return tool.invoke(call)
+    except NotImplementedError:
+        return finished(tool.ainvoke(call))
 
 
 class Held:
@@ -228,7 +262,8 @@ class Held:
         self.task = asyncio.create_task(self._hold(entered))
         await asyncio.wait([entered, self.task], return_when=asyncio.FIRST_COMPLETED)
         if not entered.done():
-            await self.task  # raises
+            # It has failed, and raises here.
+            await self.task
         return entered.result()
 
     async def leave(self) -> None:
@@ -247,19 +282,26 @@ def as_tools(given: Any) -> list[BaseTool]:
     Raises:
         ConfigurationError: one cannot be a tool.
     """
-    several = given.get_tools() if is_toolkit(given) else [given] if isinstance(given, BaseTool) else given
-    wanted = "give a list of LangChain tools and functions with docstrings, or a toolkit"
+    several = given
+    if is_toolkit(given):
+        several = given.get_tools()
+    elif isinstance(given, BaseTool):
+        several = [given]
     if not isinstance(several, Iterable) or isinstance(several, str):
-        raise ConfigurationError(f"tools: {wanted}, not {several!r:.100}")
-    made = list[BaseTool]()
-    for each in several:
-        if not callable(each) and not isinstance(each, BaseTool):
-            raise ConfigurationError(f"tools: {wanted}: {each!r:.100} is none")
-        try:
-            made.append(each if isinstance(each, BaseTool) else to_tool(each))
-        except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"tools: {wanted}: {each!r:.100}: {error}") from error
-    return made
+        raise ConfigurationError(f"tools: {_WANTED}, not {several!r:.100}")
+    return [_as_tool(each) for each in several]
+
+
+def _as_tool(given: Any) -> BaseTool:
+    if isinstance(given, BaseTool):
+        return given
+    if not callable(given):
+        raise ConfigurationError(f"tools: {_WANTED}: {given!r:.100} is none")
+    try:
+        made: BaseTool = to_tool(given)
+        return made
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"tools: {_WANTED}: {given!r:.100}: {error}") from error
 
 
 def is_toolkit(given: Any) -> bool:
@@ -269,28 +311,36 @@ def is_toolkit(given: Any) -> bool:
 
 def schema_of(tool: BaseTool) -> dict[str, Any]:
     """Return the JSON schema of a tool's arguments, without injected ones."""
-    if isinstance(tool, Tool) and tool.args_schema is None:  # of one text, whatever its function's parameters are
-        return {"properties": tool.args, "required": [*tool.args]}
+    if isinstance(tool, Tool) and tool.args_schema is None:
+        # It takes one text, whatever its function's parameters are.
+        return {"properties": tool.args, "required": list(tool.args)}
     schema: Any = tool.tool_call_schema
-    described: dict[str, Any] = schema if isinstance(schema, dict) else schema.model_json_schema()
-    return {"properties": {}, **described}
+    if not isinstance(schema, dict):
+        schema = schema.model_json_schema()
+    return {"properties": {}, **schema}
 
 
 def in_words(result: Any) -> str:
     """Return a tool's message, or the messages of its `Command`, as text."""
     if isinstance(result, Command):
-        update = result.update if isinstance(result.update, Mapping) else dict(result.update or ())
-        return in_words([*update.get("messages", [])])
-    content = result.content if isinstance(result, BaseMessage) else result
-    blocks = content if isinstance(content, list) else [content]
-    return "\n".join(each if isinstance(each, str) else _block(each) for each in blocks)
+        update = dict(result.update or ())
+        return in_words(list(update.get("messages", [])))
+    content = result
+    if isinstance(result, BaseMessage):
+        content = result.content
+    if not isinstance(content, list):
+        content = [content]
+    return "\n".join(_block(block) for block in content)
 
 
 def _block(block: Any) -> str:
+    if isinstance(block, str):
+        return block
     if isinstance(block, BaseMessage | Command):
         return in_words(block)
     if isinstance(block, Mapping) and block.get("type") == "text":
         return str(block.get("text", ""))
-    if isinstance(block, Mapping):  # ids are random, data is not for reading
+    if isinstance(block, Mapping):
+        # Ids are random, and data is not for reading.
         block = {key: value for key, value in block.items() if key not in ("id", "data", "base64")}
     return json.dumps(block, ensure_ascii=False, default=str)

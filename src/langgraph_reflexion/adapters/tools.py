@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.tools import BaseTool
 
@@ -49,11 +49,18 @@ class ToolEpisode(Episode):
         if self._end:
             return self._end
         tool = self.world.tools.get(spec.name)
-        said, failed = self.world.call(spec.name, args) if tool else (args["answer"], False)
-        if tool and (failed or not tool.return_direct):
+        if tool is None:
+            # It is `finish`.
+            return self._ended(args["answer"], shown="")
+        said, failed = self.world.call(spec.name, args)
+        if failed or not tool.return_direct:
             return StepResult(said)
-        reward, words = self._checked(said)
-        words = "\n".join(part for part in (said if tool else "", words) if part)
+        return self._ended(said, shown=said)
+
+    def _ended(self, answer: str, *, shown: str) -> StepResult:
+        """End the trial with an answer; `shown` precedes the verdict in the observation."""
+        reward, verdict = self._checked(answer)
+        words = "\n".join(filter(None, [shown, verdict]))
         self._end = StepResult(words, reward, terminated=True)
         return self._end
 
@@ -71,18 +78,23 @@ class ToolEpisode(Episode):
 
     def restore(self, saved: Any) -> None:
         """Bring the world into a state that was saved."""
-        self._called(cast(ByName, self.environment.bring_back), saved=saved)
+        if self.environment.bring_back is None:
+            raise ConfigurationError("ToolEnvironment: a saved world needs restore=...")
+        self._called(self.environment.bring_back, saved=saved)
 
     def close(self) -> None:
         self.world.close()
 
     def _checked(self, answer: str) -> tuple[float, str]:
         score = to_score(self._called(self.environment.check, answer=answer))
-        solved = "The task is solved." if score.score >= 1.0 else "The task is not solved."
-        return score.score, f"{solved} {score.feedback}".strip()
+        verdict = "The task is not solved."
+        if score.score >= 1.0:
+            verdict = "The task is solved."
+        return score.score, f"{verdict} {score.feedback}".strip()
 
     def _called(self, function: ByName, **more: Any) -> Any:
-        known = {"task": self.task, "state": self.world.state, "tools": self.world.tools, **more}
+        known = {"task": self.task, "state": self.world.state, "tools": self.world.tools}
+        known.update(more)
         return self.world.run(lambda: finished(function(known)))
 
 
@@ -138,11 +150,17 @@ class ToolEnvironment(Environment):
     ) -> None:
         if (snapshot is None) != (restore is None):
             raise ConfigurationError("ToolEnvironment: snapshot and restore go together")
-        self.name, self.prompts = name, prompts
-        self.made, self.finish = tools, finish
+        self.name = name
+        self.prompts = prompts
+        self.made = tools
+        self.finish = finish
         self.check = ByName(check, "ToolEnvironment.check", (*_KNOWN, "answer"), ("task", "answer"))
-        self.save = snapshot and ByName(snapshot, "ToolEnvironment.snapshot", _KNOWN)
-        self.bring_back = restore and ByName(restore, "ToolEnvironment.restore", (*_KNOWN, "saved"))
+        self.save: ByName | None = None
+        if snapshot is not None:
+            self.save = ByName(snapshot, "ToolEnvironment.snapshot", _KNOWN)
+        self.bring_back: ByName | None = None
+        if restore is not None:
+            self.bring_back = ByName(restore, "ToolEnvironment.restore", (*_KNOWN, "saved"))
         self.replayable = replayable or snapshot is not None
         self._tasks = tasks_of("ToolEnvironment", tasks)
         self._specs: Specs | None = None
@@ -200,7 +218,9 @@ class ToolEnvironment(Environment):
         Raises:
             ConfigurationError: a tool has the name of `finish`.
         """
-        specs = {name: ToolSpec.of(name, tool.description, schema_of(tool)) for name, tool in tools.items()}
+        specs: dict[str, ActionSpec] = {}
+        for name, tool in tools.items():
+            specs[name] = ToolSpec.of(name, tool.description, schema_of(tool))
         if self.finish in specs:
             raise ConfigurationError(
                 f"a tool is called {self.finish!r}, too: choose another name with finish=..., or finish=None if it "
@@ -230,24 +250,31 @@ def tasks_of(where: str, given: Iterable[str | Mapping[str, Any]]) -> list[Task]
 
 
 def _task(number: int, given: str | Mapping[str, Any]) -> Task:
-    fields: dict[str, Any] = {"instruction": given} if isinstance(given, str) else {**given}
-    if unknown := {*fields} - {"id", "instruction", "kind", "data"}:
-        raise ConfigurationError(
-            f"task {number} has {', '.join(sorted(unknown))}: put what else belongs to it into `data`"
-        )
+    if isinstance(given, str):
+        given = {"instruction": given}
+    fields = dict(given)
+    unknown = set(fields) - {"id", "instruction", "kind", "data"}
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise ConfigurationError(f"task {number} has {names}: put what else belongs to it into `data`")
     instruction = fields.get("instruction")
     if not isinstance(instruction, str) or not instruction.strip():
         raise ConfigurationError(f"task {number} has no instruction")
     try:
+        # A copy, which later changes of the caller's do not reach.
         data = json.loads(json.dumps(fields.get("data", {})))
     except (TypeError, ValueError) as error:
         raise ConfigurationError(f"the data of task {number} is not plain JSON: {error}") from error
     if not isinstance(data, dict):
         raise ConfigurationError(f"the data of task {number} must be a dict, not {data!r:.100}")
     task = Task(id=str(fields.get("id", number)), instruction=instruction, data=data)
-    return Task(**{**task, "kind": fields["kind"]}) if "kind" in fields else task
+    if "kind" in fields:
+        task["kind"] = fields["kind"]
+    return task
 
 
 def _shown(task: Task) -> Task:
     """Return the task as it was given."""
-    return cast(Task, {key: value for key, value in task.items() if key != "prepared"})
+    shown = task.copy()
+    shown.pop("prepared", None)
+    return shown
