@@ -72,6 +72,7 @@ def actions_of(given: Any, space: Any) -> Actions:
         return one_action(given.model_json_schema(), given, given.__doc__ or "Take an action.")
     if callable(given):
         return one_action(_only({"type": "string"}), lambda action: given(action))
+    # A text is a sequence, too.
     if isinstance(given, Sequence) and not isinstance(given, str):
         numbers = _numbers(space, len(given))
         return named_actions(dict(zip(given, numbers, strict=True)))
@@ -92,6 +93,7 @@ def _numbers(space: Any, count: int) -> range:
 
 
 def _only(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the one argument `action`."""
     return {"properties": {"action": schema}, "required": ["action"]}
 
 

@@ -101,8 +101,7 @@ class _Server:
     def __init__(self, name: str, connection: Mapping[str, Any]) -> None:
         self.name = name
         self.connection = dict(connection)
-        if "transport" not in connection:
-            self.connection["transport"] = _transport_of(connection)
+        self.connection.setdefault("transport", _transport_of(connection))
         self.stdio = self.connection["transport"] == "stdio"
         self.place = str(self.connection.get("url", ""))
         if self.stdio:

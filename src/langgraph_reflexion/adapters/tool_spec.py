@@ -28,6 +28,7 @@ class ToolSpec(ActionSpec):
     @classmethod
     def of(cls, name: str, description: str, schema: dict[str, Any]) -> "ToolSpec":
         """Make the specification of a tool from the JSON schema of its arguments."""
+        # Other keys, such as a title, are not for models.
         parameters: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
         for key in ("properties", "required", "$defs", "definitions", "additionalProperties"):
             if key in schema:

@@ -98,8 +98,9 @@ class EpisodicMemory:
         """Ask the model for one reflection in place of several."""
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
-            system = self.prompts.render("condense")
-            return [SystemMessage(system), HumanMessage(self.prompts.render("condensed", reflections=older))]
+            instruction = self.prompts.render("condense")
+            notes = self.prompts.render("condensed", reflections=older)
+            return [SystemMessage(instruction), HumanMessage(notes)]
 
         reply = await Prompt(render).ask(client, None, config, call)
         text = f"{CONDENSED} {read_reflection(reply.text)}"
@@ -254,4 +255,5 @@ class MapMemory:
 
     def _draw(self, state: ReflexionState) -> MemoryMap:
         known = state.get("memory_map") or {}
-        return self.environment.memory_map(state["task"], state["episode"]["observation"], state["trajectory"], known)
+        observation = state["episode"]["observation"]
+        return self.environment.memory_map(state["task"], observation, state["trajectory"], known)

@@ -70,10 +70,11 @@ def _exported(snapshot: LessonSnapshot) -> list[Record]:
     records: list[Record] = [lesson.sources[0] for lesson in snapshot.live]
     # The file has no other records that the summary could have counted.
     counted = {"counted": [source.key for source in records], "removed": []}
-    summary = snapshot.summary(now()).model_copy(update=counted)
+    summary = snapshot.summary(now())
     records.extend(snapshot.records["edits"].values())
-    records.append(summary)
-    records.extend(each for each in snapshot.records["summaries"].values() if each is not snapshot.own)
+    records.append(summary.model_copy(update=counted))
+    foreign = [each for each in snapshot.records["summaries"].values() if each is not snapshot.own]
+    records.extend(foreign)
     records.extend(snapshot.records["archived"].values())
     return records
 
@@ -94,6 +95,7 @@ def _is_new(record: Record, before: LessonSnapshot) -> bool:
     if not isinstance(record, LessonSummary):
         return known is None
     if before.own and record.origin == before.own.origin:
+        # It comes from here.
         return False
     # A newer summary of the same namespace has counted what the older one has.
     return not isinstance(known, LessonSummary) or known.date < record.date

@@ -155,7 +155,9 @@ class LessonMemory:
 
     def _learns(self, state: ReflexionState) -> bool:
         lessons = self.lessons
-        return lessons is not None and lessons.learn and state["task"]["id"] not in lessons.held_out
+        if lessons is None or not lessons.learn:
+            return False
+        return state["task"]["id"] not in lessons.held_out
 
     async def _add(self, store: LessonStore, *records: Record) -> None:
         await self.options.retries(partial(store.add, records))
@@ -192,13 +194,15 @@ class LessonMemory:
                 observation=opening_of(state, self.prompts),
                 reflections=state["reflections"],
             )
-            return [SystemMessage(self.prompts.render("success")), HumanMessage(trial)]
+            instruction = self.prompts.render("success")
+            return [SystemMessage(instruction), HumanMessage(trial)]
 
         call = CallId(self.options.seed, state["task"]["id"], state["trial"], "lesson")
         prompt = Prompt(render, state["trajectory"])
         try:
             reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
         except ModelFault as fault:
+            # The task is solved all the same.
             note(f"lesson: none, {fault}"[:300])
             return ""
         return reply.text

@@ -4,7 +4,7 @@ import re
 import sqlite3
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from math import sqrt
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.records import (
     RECORDS,
+    ArchivedLesson,
     LessonEdit,
     LessonSource,
     LessonSummary,
@@ -105,23 +106,24 @@ class LessonSnapshot:
     """
 
     def __init__(self, records: Mapping[str, Mapping[str, Record]]) -> None:
-        by_kind: dict[str, dict[str, Any]] = {kind: dict(records.get(kind, {})) for kind in RECORDS}
+        # Of records by kind, no type checker knows the types.
+        by_kind: dict[str, dict[str, Any]] = {}
+        for kind in RECORDS:
+            by_kind[kind] = dict(records.get(kind, {}))
+        self.own: LessonSummary | None = None
+        self.superseded: list[str] = []
+        by_kind["summaries"] = self._latest(by_kind["summaries"])
         self.records: Mapping[str, Mapping[str, Record]] = by_kind
-        summaries: list[LessonSummary] = list(by_kind["summaries"].values())
-        own = [each for each in summaries if not each.foreign]
-        self.own = max(own, key=lambda summary: summary.generation, default=None)
-        self.superseded = [each.key for each in own if each is not self.own]
-        latest = [each for each in summaries if each.foreign or each is self.own]
-        by_kind["summaries"] = {each.key: each for each in latest}
         self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=_by_date_and_run)
+        self.counted: set[str] = set()
         self.trials = Tally()
         self._tallies: defaultdict[str, LessonTally] = defaultdict(LessonTally)
-        self.counted: set[str] = set()
-        for summary in latest:
+        for summary in by_kind["summaries"].values():
             self.counted.update(summary.counted)
             # A node that was run again may have written these anew.
             self.counted.update(summary.removed)
-        self._add_up(latest)
+            _add_summary(summary, self.trials, self._tallies)
+        self._count_records(self.trials, self._tallies)
         self.lessons = self._assembled(by_kind)
         for lesson in self.lessons.values():
             lesson.expected, lesson.retired = effect(lesson.tally, self.trials)
@@ -139,8 +141,9 @@ class LessonSnapshot:
 
         The newest tenth stays: it has hardly been tried.
         """
-        by_age = sorted(self.live, key=lambda lesson: (lesson.sources[0].date, lesson.id), reverse=True)
-        newest = {lesson.id for lesson in by_age[: max(1, room // 10)]}
+        by_age = sorted(self.live, key=_age, reverse=True)
+        tenth = max(1, room // 10)
+        newest = {lesson.id for lesson in by_age[:tenth]}
 
         def rank(lesson: Lesson) -> tuple[Any, ...]:
             stays = lesson.kept or lesson.id in newest
@@ -169,10 +172,17 @@ class LessonSnapshot:
             counted=sorted([*self.records["sources"], *self.records["uses"]]),
         )
 
-    def _add_up(self, summaries: Iterable[LessonSummary]) -> None:
-        for summary in summaries:
-            _add_summary(summary, self.trials, self._tallies)
-        self._count_records(self.trials, self._tallies)
+    def _latest(self, summaries: Mapping[str, LessonSummary]) -> dict[str, LessonSummary]:
+        """Find this namespace's latest summary, and return it with those of other namespaces."""
+        own = [summary for summary in summaries.values() if not summary.foreign]
+        self.own = max(own, key=lambda summary: summary.generation, default=None)
+        latest = {}
+        for summary in summaries.values():
+            if summary.foreign or summary is self.own:
+                latest[summary.key] = summary
+            else:
+                self.superseded.append(summary.key)
+        return latest
 
     def _count_records(self, trials: Tally, tallies: Mapping[str, LessonTally]) -> None:
         """Count the sources and uses that are not in a summary."""
@@ -190,28 +200,33 @@ class LessonSnapshot:
                 tallies[lesson].count(use)
 
     def _assembled(self, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Lesson]:
-        sources: defaultdict[str, list[LessonSource]] = defaultdict(list)
-        uses: defaultdict[str, list[LessonUse]] = defaultdict(list)
-        edits: defaultdict[str, list[LessonEdit]] = defaultdict(list)
+        """Return the lessons by id, each with its records."""
+        found: dict[str, Lesson] = {}
         for _, source in sorted(records["sources"].items(), key=_by_date):
-            sources[source.lesson].append(source)
+            key = source.lesson
+            if key not in found:
+                # Its first source has its text.
+                found[key] = Lesson(key, source.text, [], [], [], self._tallies[key])
+            found[key].sources.append(source)
+        for key, old in records["archived"].items():
+            # One that was taught again is no longer in the archive.
+            if key not in found:
+                found[key] = self._from_archive(key, old)
         for use in self.uses:
             for key in use.lessons:
-                uses[key].append(use)
+                if key in found:
+                    found[key].uses.append(use)
         for _, edit in sorted(records["edits"].items(), key=_by_date):
-            edits[edit.lesson].append(edit)
-        found = {}
-        for key, taught in sources.items():
-            found[key] = Lesson(key, taught[0].text, taught, uses[key], edits[key], self._tallies[key])
-        for key, old in records["archived"].items():
-            if key in found:
-                # It was taught again, and is no longer in the archive.
-                continue
-            tally = LessonTally()
-            tally.add(old.tally)
-            tally.add(self._tallies[key])
-            found[key] = Lesson(key, old.source.text, [old.source], uses[key], edits[key], tally, archived=True)
+            if edit.lesson in found:
+                found[edit.lesson].edits.append(edit)
         return dict(sorted(found.items()))
+
+    def _from_archive(self, key: str, old: ArchivedLesson) -> Lesson:
+        # Trials may have had it since: those that had begun before it was archived.
+        tally = LessonTally()
+        tally.add(old.tally)
+        tally.add(self._tallies[key])
+        return Lesson(key, old.source.text, [old.source], [], [], tally, archived=True)
 
     def find(self, lesson: str) -> Lesson:
         """Return the lesson whose id begins with this text.
@@ -248,6 +263,10 @@ def _by_date(item: tuple[str, Any]) -> tuple[str, str]:
     """Sort records by their date, and those of one date by their key."""
     key, record = item
     return record.date, str(key)
+
+
+def _age(lesson: Lesson) -> tuple[str, str]:
+    return lesson.sources[0].date, lesson.id
 
 
 def _by_date_and_run(use: LessonUse) -> tuple[str, str, int]:

@@ -117,8 +117,8 @@ class LessonStore:
 
     async def _similar(self, query: str, most: int) -> list[str]:
         """Return the ids of the lessons that the store's own index finds, the best match first."""
-        items = await self._search("sources", query=query, limit=most)
-        sources = [LessonSource.model_validate(item.value) for item in items]
+        [found] = await _run(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
+        sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
         return list(dict.fromkeys(source.lesson for source in sources))
 
     async def add(self, records: Iterable[Record]) -> None:
@@ -159,7 +159,10 @@ class LessonStore:
         live = {lesson.id: lesson for lesson in kept}
         tallies = {key: tally for key, tally in summary.lessons.items() if key in live}
         counted = set(summary.counted)
-        puts = [self._put(await self._archive(lesson, summary)) for lesson in beyond]
+        puts: list[PutOp] = []
+        for lesson in beyond:
+            archived = await self._archive(lesson, summary)
+            puts.append(self._put(archived))
         removed = self._outdated(snapshot, live)
         found: ArchivedLesson | None = None
         if restore:
@@ -231,7 +234,7 @@ class LessonStore:
         return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.sources[0], tally=tally)
 
     async def _archived(self, lesson: str) -> ArchivedLesson | None:
-        [item] = await _run(self.store, [GetOp((*self.namespace, ARCHIVED), lesson)])
+        [item] = await _run(self.store, [GetOp(self._space(ARCHIVED), lesson)])
         if item is None:
             return None
         return ArchivedLesson.model_validate(item.value)
@@ -240,8 +243,8 @@ class LessonStore:
         """Return whether there are more records than the limits allow, without reading them."""
         # Whether there is one more than that.
         probes = [
-            SearchOp((*self.namespace, "sources"), offset=self.limit, limit=1),
-            SearchOp((*self.namespace, "uses"), offset=LATEST_USES, limit=1),
+            SearchOp(self._space("sources"), offset=self.limit, limit=1),
+            SearchOp(self._space("uses"), offset=LATEST_USES, limit=1),
         ]
         return any(await _run(self.store, probes))
 
@@ -249,23 +252,22 @@ class LessonStore:
         searched = record.searched
         if self.by_meaning:
             searched = _without_equals(record)
-        namespace = (*self.namespace, record.stored_as)
         # False keeps a record out of the store's index.
-        return PutOp(namespace, record.key, record.stored(), searched or False)
+        return PutOp(self._space(record.stored_as), record.key, record.stored(), searched or False)
 
     def _remove(self, kind: str, key: str) -> PutOp:
-        return PutOp((*self.namespace, kind), key, None)
+        return PutOp(self._space(kind), key, None)
+
+    def _space(self, kind: str) -> tuple[str, ...]:
+        """Return the namespace of the records of this kind."""
+        return (*self.namespace, kind)
 
     async def _read(self, *, archived: bool) -> list[Any]:
         # Sources and uses first: a summary that is written meanwhile then counts no less than what was read.
         kinds = [kind for kind in RECORDS if archived or kind != ARCHIVED]
-        operations = [SearchOp((*self.namespace, kind), limit=NO_LIMIT) for kind in kinds]
+        operations = [SearchOp(self._space(kind), limit=NO_LIMIT) for kind in kinds]
         found = await _run(self.store, operations)
         return self._own_items(chain.from_iterable(found))
-
-    async def _search(self, *part: str, **options: Any) -> list[Any]:
-        [found] = await _run(self.store, [SearchOp((*self.namespace, *part), **options)])
-        return self._own_items(found)
 
     def _own_items(self, found: Iterable[Any]) -> list[Any]:
         """Return the items of this namespace: some stores compare its beginning as a string, and not its parts."""

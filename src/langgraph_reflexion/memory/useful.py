@@ -82,8 +82,10 @@ def was_rejected(notes: Sequence[str]) -> bool:
 
 def _runs(text: str) -> set[tuple[str, ...]]:
     words = words_of(text)
-    return {tuple(words[start : start + RUN]) for start in range(len(words) - RUN + 1)}
+    starts = range(len(words) - RUN + 1)
+    return {tuple(words[start : start + RUN]) for start in starts}
 
 
 def _content(text: str) -> set[str]:
-    return {word for word in words_of(text) if len(word) >= _LONG and word not in _COMMON}
+    long = {word for word in words_of(text) if len(word) >= _LONG}
+    return long - _COMMON

@@ -74,7 +74,8 @@ class ReplyCache:
         found: Any = stored[key]
         try:
             [reply] = messages_from_dict([found])
-            step, paid = found["step"], found["paid"]
+            step = found["step"]
+            paid = found["paid"]
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(f"{self._name} hold a value that is no reply: {REMOVE}") from error
         if not isinstance(reply, AIMessage):
@@ -98,6 +99,7 @@ class ReplyCache:
 
 def _identity(model: BaseChatModel) -> tuple[Any, dict[str, Any]]:
     """Return a model's class and its settings, as far as a reply depends on them."""
+    # LangChain writes the names of secrets, and not the secrets.
     dumped: dict[str, Any] = dumpd(model)
     if "kwargs" in dumped:
         settings = dumped["kwargs"]

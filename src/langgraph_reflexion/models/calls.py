@@ -13,8 +13,12 @@ from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
 from langgraph_reflexion.support.text import sanitize
 
-TASK, TRIAL, NAME = "reflexion_task", "reflexion_trial", "reflexion_call"
-"""Keys of a call's id in the metadata of its run."""
+TASK = "reflexion_task"
+"""Key of the task's id in the metadata of a call's run."""
+TRIAL = "reflexion_trial"
+"""Key of the trial's number there."""
+NAME = "reflexion_call"
+"""Key of the call's name there."""
 
 
 class CallId(NamedTuple):

@@ -182,6 +182,7 @@ class Client:
 
         reply = await self._retried(attempt)
         begun.reply = reply
+        # Failed attempts have been paid for as well.
         if self._cache is not None and key is not None:
             await self._cache.keep(key, reply, add_usage(*paid), config)
         for option in sorted(self.refused):
@@ -286,6 +287,7 @@ class Client:
         try:
             return await self._options.retries(partial(self._timely, attempt))
         except (ContextTooLong, ToolsRefused):
+            # Only a server that is up says so.
             self.answered = True
             raise
         except ModelFault as fault:
@@ -303,6 +305,7 @@ class Client:
                     async with self._slots.watched(progress.seen, timeout):
                         return await attempt(progress)
             except TimeoutError as error:
+                # Somebody else's.
                 if not deadline.expired():
                     raise
                 self._slots.timed_out()
@@ -333,6 +336,7 @@ class CallsOf(BaseCallbackHandler):
         self._begun[run_id] = begin_call(self._call, messages[0], tools)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
+        # Of one prompt there is one reply.
         generation = response.generations[0][0]
         if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
             self._begun[run_id].reply = storable(bounded(generation.message))

@@ -11,8 +11,10 @@ from pydantic import ValidationError
 
 from langgraph_reflexion.support.text import plain
 
-LONGEST_NAME, LONGEST_CALL = 200, 100_000
-"""Maximum number of characters of a call's name, and of its id and its arguments as JSON."""
+LONGEST_NAME = 200
+"""Maximum number of characters of a call's name."""
+LONGEST_CALL = 100_000
+"""Maximum number of characters of a call's id and its arguments as JSON."""
 
 TOO_LONG = "[a name or arguments that are too long]"
 """The arguments of a call that is too long."""

@@ -71,7 +71,8 @@ class Requests:
                 self._refused.add("tools")
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
-            fields, passed = self._settings(sent, request.limits, reasoning, streams="stream" not in without)
+            fields, passed = self._settings(sent, request.limits, streams="stream" not in without)
+            passed = reasoning | passed
             model = self._with(fields)
             try:
                 reply = await _bound(model, sent).ainvoke(messages, request.config, **passed)
@@ -117,7 +118,7 @@ class Requests:
         return options
 
     def _settings(
-        self, sent: dict[str, Any], limits: Limits | None, reasoning: dict[str, Any], *, streams: bool
+        self, sent: dict[str, Any], limits: Limits | None, *, streams: bool
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the options as the integration takes them: fields of the model, and arguments of the call."""
         fields: dict[str, Any] = {}
@@ -132,7 +133,6 @@ class Requests:
             passed["seed"] = sent["seed"]
         if "stop" in sent:
             passed["stop"] = sent["stop"]
-        passed.update(reasoning)
         if "max_tokens" in sent and limits is not None:
             fields.update(limits.fields)
             passed.update(limits.options)

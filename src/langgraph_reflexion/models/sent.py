@@ -102,6 +102,7 @@ def _reply(reply: AIMessage | None) -> SentMessage | None:
 
 
 def _block(block: Any) -> Any:
+    """Return a content block of a message; of a file its size and digest."""
     if not isinstance(block, dict) or block.get("type") not in FILES:
         return block
     data = json.dumps(block, sort_keys=True, default=str).encode()

@@ -40,7 +40,8 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall
     if len(text) > LONGEST:
         return text.strip(), []
     for form in (_TAG, _FENCE):
-        said, calls = text, []
+        said = text
+        calls: list[WrittenCall] = []
         for found in form.finditer(text):
             inside = list(_calls_in(found["inside"], names))
             if inside:
@@ -102,9 +103,16 @@ def _object_at_start(text: str) -> tuple[Any, str] | None:
 
 
 def _as_call(value: Any, names: Collection[str]) -> WrittenCall | None:
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str) or value["name"] not in names:
+    if not isinstance(value, dict):
         return None
-    args = next((value[key] for key in ARGUMENTS if key in value), None)
+    name = value.get("name")
+    if not isinstance(name, str) or name not in names:
+        return None
+    given = [value[key] for key in ARGUMENTS if key in value]
+    if not given:
+        return None
+    args = given[0]
+    # OpenAI's protocol writes the arguments as JSON in a text.
     if isinstance(args, str):
         try:
             args = _DECODER.decode(args)
@@ -112,4 +120,4 @@ def _as_call(value: Any, names: Collection[str]) -> WrittenCall | None:
             return None
     if not isinstance(args, dict):
         return None
-    return WrittenCall(value["name"], args)
+    return WrittenCall(name, args)

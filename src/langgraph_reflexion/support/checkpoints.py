@@ -202,6 +202,7 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
     except ImportError as error:
         raise ConfigurationError(f"checkpoints in Postgres need {the_extra('postgres')}") from error
 
+    # The classes are made here, as their base belongs to an extra.
     class HistoryPostgresSaver(AsyncPostgresSaver):
         """`HistorySaver` in Postgres: the latest checkpoint is the one that none follows."""
 

@@ -42,7 +42,8 @@ def secrets_of(model: "BaseChatModel", base_url: str | None = None) -> list[str]
 def secrets_around() -> list[str]:
     """Return the values of environment variables that look like keys, which errors of an agent may quote."""
     named = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-    return [value for name, value in os.environ.items() if named.search(name) and is_secret(value)]
+    values = [value for name, value in os.environ.items() if named.search(name)]
+    return [value for value in values if is_secret(value)]
 
 
 def is_secret(value: str) -> bool:
@@ -60,6 +61,7 @@ def is_secret(value: str) -> bool:
 def redact(text: str, secrets: Iterable[str], blot: str) -> str:
     """Return a text with each secret, in any spelling, replaced by `blot`; a short one only as a whole word."""
     for secret in secrets:
+        # The longest first: another one may be a part of it.
         for spelt in _spellings(secret):
             if len(spelt) >= LONG:
                 text = text.replace(spelt, blot)
