@@ -74,6 +74,7 @@ class GymEpisode(Episode):
 
     def perform(self, spec: ActionSpec, args: dict[str, Any]) -> StepResult:
         """Take a step in the world. One that it does not have is an observation that says so."""
+        # No world says what a step after its end does.
         if self._end:
             return self._end
         try:
@@ -225,6 +226,7 @@ class GymEnvironment(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         self.choose_split(split)
+        # Only here is a world opened for the instruction, if at all.
         for task in self._tasks[:limit]:
             if task["id"] in self._without:
                 task["instruction"] = _described(self._first[1])

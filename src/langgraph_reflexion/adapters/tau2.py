@@ -90,6 +90,7 @@ class Tau2Episode(Episode):
             if said.strip() and parse_action_string(said).tool_calls:
                 return StepResult(self.invalid("a message to the user must not look like a call"))
         else:
+            # This is how tau2 reads the call of an agent.
             said = json.dumps({"name": spec.name, "arguments": args})
         try:
             with self._logged() as errors:

@@ -145,6 +145,7 @@ class Opened:
 
     def run(self, call: Callable[[], _T]) -> _T:
         """Make a call in the trial's thread."""
+        # In the context of the caller, in which LangChain traces and LangGraph finds its runtime.
         return self._thread.submit(contextvars.copy_context().run, call).result()
 
     def close(self) -> None:
@@ -158,6 +159,7 @@ class Opened:
             self._thread.shutdown(wait=False)
 
     def _open(self, given: Any, task: Mapping[str, Any]) -> None:
+        # Some tools are callable, too.
         if callable(given) and not isinstance(given, BaseTool):
             given = finished(given(task))
         if isinstance(given, AbstractContextManager):

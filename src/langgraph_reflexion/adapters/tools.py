@@ -53,6 +53,7 @@ class ToolEpisode(Episode):
             # It is `finish`.
             return self._ended(args["answer"], shown="")
         said, failed = self.world.call(spec.name, args)
+        # A tool that ends the task may be called again after an error.
         if failed or not tool.return_direct:
             return StepResult(said)
         return self._ended(said, shown=said)
@@ -189,6 +190,7 @@ class ToolEnvironment(Environment):
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Return the schemas of the task's tools, unless all tasks have the same ones."""
+        # A function may make other tools for each task.
         if not callable(self.made):
             return {}
         episode = self.start(task)

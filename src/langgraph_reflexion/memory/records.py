@@ -217,6 +217,7 @@ class Tally(BaseModel):
             self._count_first(kind, trials, other.first_succeeded.get(kind, 0))
 
     def _count_first(self, kind: str, trials: int, succeeded: int) -> None:
+        # Tasks may come from anybody, and a summary must not grow with them.
         if kind not in self.first and len(self.first) >= KNOWN_KINDS:
             kind = ""
         before = self.first.get(kind, 0)
@@ -255,6 +256,7 @@ class LessonTally(Tally):
             self._know(other.outcomes, other.tasks)
 
     def _know(self, outcomes: list[str], tasks: list[str]) -> None:
+        # Nearly always, as numbers are added to an empty tally.
         if not self.tasks:
             self.outcomes = list(outcomes)
             self.tasks = list(tasks)

@@ -99,6 +99,7 @@ class LessonStore:
         items = await self._read(archived=False)
         ranked: list[str] | None = None
         if self.by_meaning:
+            # More than are shown: several sources may be one lesson, and some lessons are retired.
             ranked = await self._similar(query, 10 * count)
 
         def best() -> list[Lesson]:
@@ -331,6 +332,7 @@ async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str
         users: The user of each task, by its id; None for everyone.
     """
     taught: set[tuple[str | None, str]] = set()
+    # The lessons of a user are read once.
     for user in dict.fromkeys(users.values()):
         snapshot = await LessonStore(store, environment, user).snapshot()
         for lesson in snapshot.lessons.values():

@@ -113,6 +113,7 @@ class Client:
         answered: bool = False,
     ) -> "tuple[Client, Client]":
         """Return the clients of actor and self-reflection: the same one unless two models are given."""
+        # Both are checked before one is loaded, which takes a while.
         _expect_model_or_name("model", model)
         if reflection_model is not None:
             _expect_model_or_name("reflection_model", reflection_model)
@@ -125,6 +126,7 @@ class Client:
         """Raise ConfigurationError unless the model's class supports tool calls."""
         try:
             schema = {"type": "object", "properties": {}}
+            # Whether the server takes tools, only a call shows.
             probe = {"name": "probe", "description": "", "parameters": schema}
             self.model.bind_tools([{"type": "function", "function": probe}])
         except NotImplementedError as error:
@@ -162,6 +164,7 @@ class Client:
         """
         self._expect_model()
         expect_no_files(messages)
+        # Before it is sent: calls are recorded in the order in which they began.
         begun = begin_call(call, self._requests.for_server(messages), tools)
         key: FullKey | None = None
         if self._cache is not None:

@@ -106,6 +106,7 @@ class Slots:
     def timed_out(self) -> None:
         """Send fewer calls at once from now on, if this one was not alone."""
         busy = sum(turns.busy for turns in self._turns.values())
+        # A call alone cannot have waited for another one.
         if busy > 1:
             self.most = max(1, min(busy, self.most or busy) // 2)
             WAITING.info("a call timed out: no more than %d at once from now on", self.most)
@@ -118,6 +119,7 @@ class Slots:
             async with asyncio.timeout(SECONDS_TO_ASK), httpx.AsyncClient() as client:
                 answer = await client.get(f"{self.address}/props")
                 named = answer.raise_for_status().json()["total_slots"]
+        # Another server than llama.cpp may answer anything.
         except (httpx.HTTPError, TimeoutError, RecursionError, ValueError, TypeError, KeyError):
             return None
         # Not `isinstance`: True is no number of slots.

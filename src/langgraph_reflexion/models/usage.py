@@ -167,6 +167,7 @@ class UsageCallback(BaseCallbackHandler):
         generation = response.generations[0][0]
         if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
             usage = self._usage(generation.message)
+            # The calls of an agent may be made in several threads.
             with self._lock:
                 self.usage = add_usage(self.usage, usage)
 

@@ -40,6 +40,7 @@ class ByName:
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
+            # A builtin does not say what it takes.
             signature = _of_builtin(len(pair))
         named: dict[str, str] = {}
         required: set[str] = set()

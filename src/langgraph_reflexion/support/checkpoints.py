@@ -91,6 +91,7 @@ class HistorySaver(AsyncSqliteSaver):
         if get_checkpoint_id(config):
             return await super().aget_tuple(config)
         await self.setup()
+        # LangGraph would take the largest id, which is a time.
         thread = str(config["configurable"]["thread_id"])
         namespace = config["configurable"].get("checkpoint_ns", "")
         async with self.lock, self.conn.execute(_LAST_WRITTEN, (thread, namespace)) as cursor:

@@ -62,6 +62,7 @@ def read_toml(path: Path) -> Row:
 
 def is_deeper(value: Any, levels: int) -> bool:
     """Return whether lists and tables in a value are nested deeper than this."""
+    # Level by level: recursion would fail where it is deep.
     found: list[Any] = [value]
     for _ in range(levels + 1):
         inner: list[Any] = []

@@ -154,6 +154,7 @@ async def in_thread(call: Callable[[], T], undo: Callable[[T], object] | None = 
     try:
         return await to_thread(work)
     except asyncio.CancelledError:
+        # No thread can be cancelled: if it has no result yet, it will undo the call itself.
         if undo:
             for result in handover.abandon():
                 undo(result)
@@ -180,6 +181,7 @@ async def on_background(
     try:
         result, leaving = await asyncio.wrap_future(_submit(_contained(run())))
     except asyncio.CancelledError:
+        # The coroutine may have ended at the same moment.
         if undo:
             for late in handover.abandon():
                 _submit(undo(late))

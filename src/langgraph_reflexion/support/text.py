@@ -48,6 +48,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             return [plain(each, depth + 1) for each in value]
         case None | bool() | float():
             return value
+        # Checkpoints hold no larger ones.
         case int() if -(2**63) <= value < 2**64:
             return value
     if isinstance(value, dict | list | tuple):
