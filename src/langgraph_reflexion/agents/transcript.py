@@ -99,9 +99,12 @@ def messages_in(
     known = {message.id or f"#{place}" for place, message in enumerate(given)}
     said = {message.id or f"#{place}": message for place, message in enumerate(_talk(output) or [])}
     added = {}
+    # What comes after a message of the agent's own was not sent, even if it says the same as one in its place.
+    leading = True
     for place, (key, message) in enumerate(said.items()):
         was_sent = place < len(sent) and (message.type, message.text) == (sent[place].type, sent[place].text)
-        if key not in known and not was_sent:
+        leading = leading and (was_sent or key in known)
+        if key not in known and not leading:
             added[key] = message
     return added
 

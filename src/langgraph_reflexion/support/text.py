@@ -52,7 +52,9 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error in one line, without keys of the process's environment."""
+    """Return an error in one line, without keys of the process's environment; of a group, the first error in it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     detail = redact(" ".join(sanitize(str(error)).split()), secrets_around(), "***")
     return f"{type(error).__name__}: {detail[:300]}"
 
