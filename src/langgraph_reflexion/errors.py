@@ -97,8 +97,11 @@ def is_trouble(error: BaseException) -> bool:
     """Return whether an exception is trouble outside: a `Fault`, an `OSError`, or that of an HTTP service by httpx.
 
     A wrong path is a bug: the five builtin classes themselves, but not the subclasses of network libraries. So is a
-    request that a service refuses, unless it is out of order or overloaded.
+    request that a service refuses, unless it is out of order or overloaded. A group, as task groups raise it, is
+    trouble if all of its exceptions are.
     """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_trouble(each) for each in error.exceptions)
     if isinstance(error, Fault | OSError):
         return type(error) not in _WRONG_PATHS
     # What was never imported has raised nothing, and `--help` does not wait for it.

@@ -169,8 +169,12 @@ def messages_in(output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMe
     """
     known = _by_id(given).keys()
     added = {}
+    # What comes after a message of the agent's own was not sent, even if it says the same as one in its place.
+    leading = True
     for place, (key, message) in enumerate(_by_id(_talk(output) or []).items()):
-        if key not in known and not _was_sent(message, place, sent):
+        is_given = key in known
+        leading = leading and (is_given or _was_sent(message, place, sent))
+        if not is_given and not leading:
             added[key] = message
     return added
 

@@ -165,6 +165,8 @@ def outside_fault(error: Exception, what: str) -> Fault | None:
     """
     if isinstance(error, Fault):
         return error
+    if isinstance(error, ExceptionGroup):
+        return _fault_of_group(error, what)
     words = f"{what} failed: {one_line(error)}"
     if isinstance(error, HTTPError):
         # urllib's error is also the unread answer, and would keep the connection open.
@@ -175,6 +177,16 @@ def outside_fault(error: Exception, what: str) -> Fault | None:
     if is_trouble(error):
         return Fault(words, retry_after=_retry_after(error))
     return None
+
+
+def _fault_of_group(group: ExceptionGroup[Exception], what: str) -> Fault | None:
+    """Return the fault for what a task group raises; None if a bug is among it."""
+    found = [outside_fault(each, what) for each in group.exceptions]
+    faults = [each for each in found if each is not None]
+    if len(faults) < len(found):
+        return None
+    # One that no retry cures decides.
+    return min(faults, key=lambda fault: fault.transient)
 
 
 def is_bug(error: Exception) -> bool:

@@ -58,7 +58,9 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error in one line, without keys of the process's environment."""
+    """Return an error in one line, without keys of the process's environment; of a group, the first error in it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     words = " ".join(sanitize(str(error)).split())
     detail = redact(words, secrets_around(), "***")
     return f"{type(error).__name__}: {detail[:300]}"

@@ -4,7 +4,7 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
@@ -137,6 +137,23 @@ async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind, ho
 def test_an_agent_that_cannot_be_wrapped_is_refused(model, agent, words):
     with pytest.raises(ConfigurationError, match=words):
         create_reflexion(model, actor=agent, evaluator=three).compile().invoke({"task": TASK})
+
+
+def test_an_answer_counts_that_says_the_same_as_an_earlier_one_in_its_place():
+    earlier = [HumanMessage("Is it open?"), AIMessage("Yes.")]
+    seen = []
+
+    def agent(messages: list[Any]) -> list[Any]:
+        return [AIMessage("Let me see."), AIMessage("Yes.")]
+
+    def check(result, messages):
+        seen.extend(message.text for message in messages)
+        return result == "Yes."
+
+    graph = create_reflexion(ScriptedChatModel(replies=[]), actor=agent, evaluator=check, max_trials=1).compile()
+    final = graph.invoke({"messages": [*earlier, HumanMessage("Is it really?")]})
+    assert final["status"] == "solved"
+    assert seen == ["Is it open?", "Yes.", "Is it really?", "Let me see.", "Yes."]
 
 
 def test_a_tools_message_alone_is_in_the_trajectory():

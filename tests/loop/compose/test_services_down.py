@@ -1,5 +1,6 @@
 """What a service that is down, a lost world, a bug or a hanging agent costs a wrapped agent's caller."""
 
+import asyncio
 import base64
 import json
 import socket
@@ -187,6 +188,53 @@ def test_a_service_that_is_down_for_a_moment_is_asked_again():
         ).compile()
         final = graph.invoke({"task": "Where?"})
     assert (final["status"], check.requests) == ("solved", 2)
+
+
+def in_a_group(*calls):
+    async def check(result):
+        async with asyncio.TaskGroup() as group:
+            for call in calls:
+                group.create_task(call())
+
+    return check
+
+
+async def unreachable():
+    async with httpx.AsyncClient() as client:
+        await client.get(unused_address())
+
+
+async def mistaken():
+    await asyncio.sleep(0)
+    raise KeyError("no such key")
+
+
+@pytest.mark.parametrize("where", ["evaluator", "agent"])
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+def test_a_service_that_a_task_group_finds_down_is_a_fault(where, how):
+    down = in_a_group(unreachable, unreachable)
+
+    async def evaluator(result):
+        await down(result)
+
+    async def agent(text: str) -> str:
+        await down(text)
+        return "Rome"
+
+    chosen = {"actor": agent} if where == "agent" else {"evaluator": evaluator}
+    options = {"actor": lambda text: "Rome", "evaluator": lambda result: True, "options": QUICK} | chosen
+    graph = create_reflexion(silent(), **options).compile()
+    final = asyncio.run(graph.ainvoke({"task": "Where?"})) if how == "ainvoke" else graph.invoke({"task": "Where?"})
+    assert final["status"] == "fault"
+    assert final["fault"].startswith(f"the {where} failed: ConnectError: ")
+
+
+def test_a_bug_in_a_task_group_is_raised_although_a_service_is_down_too():
+    check = in_a_group(unreachable, mistaken)
+    graph = create_reflexion(silent(), actor=lambda text: "Rome", evaluator=check, options=QUICK).compile()
+    with pytest.raises(ExceptionGroup) as raised:
+        graph.invoke({"task": "Where?"})
+    assert raised.group_contains(KeyError)
 
 
 def test_a_bug_in_an_evaluator_is_raised():
