@@ -15,7 +15,8 @@ from tests.support.workspace import CODE, state
 
 
 def test_tasks_that_ship_are_not_patched(tmp_path):
-    settings = RunSettings.read({"environment": "workspace", "split": "own"})
+    decided = {"strategy": "retry", "evaluator": "environment", "max_trials": 1}
+    settings = RunSettings.read({"environment": "workspace", "split": "own", **decided})
     info = new_info(settings, ["any"])
     (tmp_path / "run.json").write_text(json.dumps(info))
     with pytest.raises(ConfigurationError, match="shared cache: nothing was applied"):

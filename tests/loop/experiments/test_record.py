@@ -95,7 +95,7 @@ def test_reports_refuse_a_line_that_is_no_row(tmp_path, line):
 def test_a_row_of_a_task_that_the_run_does_not_have_is_refused(tmp_path):
     record(tmp_path)
     (tmp_path / "trials.jsonl").write_text(json.dumps(trial("other", 1)) + "\n")
-    with pytest.raises(ConfigurationError, match=r"holds trials of other, .* no task of run\.json"):
+    with pytest.raises(ConfigurationError, match=r"holds trials of 'other', .* not a task of run\.json"):
         RunRecord(tmp_path, INFO)
 
 

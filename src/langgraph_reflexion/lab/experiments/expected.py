@@ -14,6 +14,7 @@ from langgraph_reflexion.errors import explain
 from langgraph_reflexion.lab.declared import MOST_TRIALS
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Name = Annotated[str, Field(min_length=1)]
 _TrialNumber = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 
 LONGEST_REASON = 300
@@ -128,7 +129,7 @@ class _Settings(TypedDict):
     options: NotRequired[dict[str, Any]]
     split: str | None
     actor: NotRequired[str | None]
-    strategy: str
+    strategy: _Name
     model: str
     reflection_model: str | None
     profile: str

@@ -90,7 +90,8 @@ class RunRecord:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
         if unknown := {task for task, _ in self.trials} - set(info["tasks"]):
             raise ConfigurationError(
-                f"{folder} holds trials of {min(unknown)}, which is no task of {RUN}: remove such rows from {TRIALS}"
+                f"{folder} holds trials of {min(unknown)!r:.200}, which is not a task of {RUN}: "
+                f"remove such rows from {TRIALS}"
             )
 
     def append(self, finished: Finished) -> None:
