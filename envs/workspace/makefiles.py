@@ -10,6 +10,8 @@ from typing import NamedTuple
 _ASSIGNED = re.compile(r"(?:export |override )*([\w.-]+)[ \t]*[:?+!]{0,3}=(.*)")
 _REFERENCE = re.compile(r"\$[({]([\w.-]+)(?::([^=(){}]*)=([^(){}]*))?[)}]")
 _PATTERNS = re.compile(r"\$[({](patsubst|addsuffix|addprefix|wildcard) ([^(){}$]*)[)}]")
+_INCLUDED = re.compile(r"[-s]?include[ \t]+(.+)")
+_SEARCHED = re.compile(r"vpath[ \t]+\S+[ \t]+(.+)")
 _BUILT_IN = (".c", ".cc", ".cpp", ".C", ".s", ".S", ".f", ".p", ".r", ".sh")
 """Files from which make itself knows how to make the file of that name without the ending."""
 _LONGEST = 10_000
@@ -34,6 +36,10 @@ class Makefile:
         self._values: dict[str, str] = {}
         self.targets: list[str] = []
         """Names of files that its rules make; `*` stands for any characters within a name."""
+        self.included: list[str] = []
+        """The files that it includes; `*` stands for any characters within a name."""
+        self.searched: list[str] = []
+        """The folders in which it looks for targets, too."""
         self._rules: list[_Rule] = []
         for line in text.replace("\\\n", " ").split("\n"):
             self._read(line[:_LONGEST])
@@ -46,13 +52,29 @@ class Makefile:
         bare = line.partition("#")[0].strip()
         assigned = _ASSIGNED.fullmatch(bare)
         if assigned:
-            value = assigned[2].strip()
-            if "+=" in bare.partition(assigned[1])[2][:6]:
-                value = f"{self._values.get(assigned[1], '')} {value}"
-            self._values[assigned[1]] = value[:_LONGEST]
+            adds = "+=" in bare.partition(assigned[1])[2][:6]
+            self._assign(assigned[1], assigned[2].strip(), adds=adds)
             return
         expanded = self._expanded(bare)
-        named, colon, rest = expanded.partition(":")
+        included = _INCLUDED.fullmatch(expanded)
+        if included:
+            self.included += included[1].split()
+            return
+        searched = _SEARCHED.fullmatch(expanded)
+        if searched:
+            self._search(searched[1])
+            return
+        self._read_rule(expanded)
+
+    def _assign(self, name: str, value: str, *, adds: bool) -> None:
+        if adds:
+            value = f"{self._values.get(name, '')} {value}"
+        self._values[name] = value[:_LONGEST]
+        if name == "VPATH":
+            self._search(self._expanded(value))
+
+    def _read_rule(self, line: str) -> None:
+        named, colon, rest = line.partition(":")
         if not colon or rest.startswith("="):
             return
         needed, semicolon, recipe = rest.partition(";")
@@ -62,6 +84,15 @@ class Makefile:
         self._rules.append(rule)
         for name in rule.names:
             self._add(name)
+
+    def _search(self, folders: str) -> None:
+        self.searched += [folder for folder in re.split(r"[\s:]+", folders) if folder]
+
+    @property
+    def shell(self) -> str:
+        """The command that runs each line of its recipes."""
+        shell, flags = self._values.get("SHELL", "sh"), self._values.get(".SHELLFLAGS", "-c")
+        return self._expanded(f"{shell} {flags}")
 
     def recipes(self, goals: Iterable[str]) -> list[str]:
         """Return the command lines with which targets are made; the first target if none is among the goals.

@@ -6,6 +6,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable
+from fnmatch import fnmatchcase
 
 from langgraph_reflexion.envs.sandbox.types import below
 from langgraph_reflexion.envs.workspace.makefiles import Makefile, Targets, built_in_target, deciding, npm_commands
@@ -19,7 +20,10 @@ PROTECTED = tuple(itertools.chain(*_TABLE.values()))
 
 _PYTHON = (".py", ".pyc", ".so", ".pyd")
 _MAKE = re.compile(r"(?:.*/)?(?:GNU)?[Mm]akefile|.*\.mk")
-_INCLUDED = re.compile(r"^[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
+_MAKEFILE_OPTION = re.compile(r"(?:^|\s)(?:-f|--file=|--makefile=)\s*([^\s;&|]+)")
+_LOADING = re.compile(r"-r|--(?:require|import|loader|experimental-loader)")
+"""Options of node whose value is a module that it loads before the program."""
+_NODE = re.compile(r"\b(?:node|tsx|ts-node|mocha|bun)\b")
 
 _STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
     *("python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "tsx", "ts-node")
@@ -71,11 +75,15 @@ class Additions:
         commands = list(commands)
         made = [command for command in commands if re.search(r"\bg?make\b", command)]
         goals = [word for command in made for word in re.findall(r"[\w./-]+", command)]
-        for path in filter(_MAKE.fullmatch, paths):
+        # Of other names, by `make -f`; the folder may be that of another option.
+        options = [each for command in made for each in _MAKEFILE_OPTION.findall(command)]
+        others = [path for path in paths if any(f"/{path}".endswith(f"/{_bare(each)}") for each in options)]
+        self.included.update(others)
+        for path in {*filter(_MAKE.fullmatch, paths), *others}:
             makefile, folder = Makefile(read(path)), posixpath.dirname(path)
             self._read_targets(makefile, folder)
-            self.included.update(_joined(folder, _INCLUDED.findall(read(path))))
-            for line in makefile.recipes(goals) if made else []:
+            self._read_included(makefile, folder)
+            for line in [makefile.shell, *makefile.recipes(goals)] if made else []:
                 self._add_run(folder, line)
         for command in commands:
             self._read_packages(command, read)
@@ -86,11 +94,21 @@ class Additions:
     def _read_targets(self, makefile: Makefile, folder: str) -> None:
         for name in makefile.targets:
             self._targets.add(folder, name)
+            for searched in makefile.searched:
+                self._targets.add(posixpath.join(folder, searched), name)
         for path in self._paths:
             made = built_in_target(path)
             if made and posixpath.dirname(path) == folder:
                 self._targets.add("", made)
                 self._targets.add("", f"{made}.o")
+
+    def _read_included(self, makefile: Makefile, folder: str) -> None:
+        for path in _joined(folder, makefile.included):
+            self.included.add(path)
+            if "*" in path:
+                self.included.update(each for each in self._paths if fnmatchcase(each, path))
+                # One that is added would be included, too.
+                self._targets.add("", path)
 
     def _read_packages(self, command: str, read: Callable[[str], str]) -> None:
         if not re.search(r"\b(?:npm|pnpm|yarn)\b", command):
@@ -117,6 +135,10 @@ class Additions:
             part.partition(".")[0] in _IMPORTED and "/".join(parts[:end]) in self._folders - self._packages
             for end, part in enumerate(parts)
         )
+
+
+def _bare(name: str) -> str:
+    return posixpath.normpath(name.strip("\"'"))
 
 
 def _above(path: str) -> set[str]:
@@ -146,6 +168,9 @@ def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[
         folder = ""
         for part in re.split(r"&&|\|\|?|;|\n", command):
             bare = [word.strip("\"'") for word in part.split()]
+            loaded: list[str] = []
+            if _NODE.search(part):
+                bare, loaded = _without_loaded(bare)
             words = [word for word in bare if not re.match(r"\w+=|-(?!m$)", word)]
             if words[:1] == ["cd"]:
                 folder = posixpath.join(folder, *words[1:])
@@ -157,10 +182,27 @@ def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[
             if paths == ["-m"]:
                 module = "/".join(words[1:2]).replace(".", "/")
                 paths = [f"{module}.py", f"{module}/__main__.py", f"{module}/__init__.py"]
-            for path in (posixpath.normpath(posixpath.join(folder, path)) for path in paths):
+            for path in (posixpath.normpath(posixpath.join(folder, path)) for path in [*paths, *loaded]):
                 if path not in found and exists(path):
                     found.append(path)
     return found
+
+
+def _without_loaded(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the words of a command without the modules that node loads before its program, and these modules."""
+    rest: list[str] = []
+    loaded: list[str] = []
+    waiting = False
+    for word in words:
+        option, equals, value = word.partition("=")
+        if waiting:
+            loaded.append(word)
+        elif equals and _LOADING.fullmatch(option):
+            loaded.append(value)
+        else:
+            rest.append(word)
+        waiting = not waiting and _LOADING.fullmatch(word) is not None
+    return rest, loaded
 
 
 def _any(patterns: Iterable[str]) -> Callable[[str], bool]:

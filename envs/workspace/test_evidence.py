@@ -21,6 +21,10 @@ Source = Callable[[str], str]
 _SUMMARY = re.compile(r"^=*[ \t]*((?:\d+ [a-z ]+?(?:, )?)+) in \S*s\b", re.MULTILINE)
 # As the plugin pytest-sugar writes it.
 _SUGAR = re.compile(r"^Results \(.*\):\n((?:[ \t]+\d+ [a-z]+(?:\n|\Z))+)", re.MULTILINE)
+# What pytest says of a run that was left before its end.
+_LEFT = re.compile(r"^(?:!{2,} |! [\w.]*Exit: |=*[ \t]*no tests ran in )", re.MULTILINE)
+_FAILED = re.compile(r"\b(?:failed|errors?)\b")
+_PASSED = re.compile(r"\d (?:passed|xpassed|xfailed)\b")
 _LONGEST_LINE = 1000
 _LONGEST_NAME = 200
 _MOST_SCRIPTS = 100
@@ -62,6 +66,9 @@ def lacks_evidence(command: str, output: str, source: Source, reported: str = ""
         why = check(shown, source)
         if not why and check is _cargo:
             why = _unprinted(run, shown, reported)
+        # Where a second run decides, the first one may fail.
+        if not why and check is _pytest and "||" not in run:
+            why = _earlier_failure(shown)
         return why
     return ""
 
@@ -102,7 +109,17 @@ def _pytest(output: str, source: Source) -> str:
         ):
             return ""
         return "pytest ended without a summary"
-    return f"pytest reports: {said[-1]}" if re.search(r"\b(?:failed|errors?)\b", said[-1]) else ""
+    if _FAILED.search(said[-1]):
+        return f"pytest reports: {said[-1]}"
+    return "" if _PASSED.search(said[-1]) else f"pytest ran no test: {said[-1]}"
+
+
+def _earlier_failure(output: str) -> str:
+    """Return the failure that pytest printed before a last summary of the tested code, or ""."""
+    failed = [summary for summary in _SUMMARY.findall(output) if _FAILED.search(summary)]
+    if failed:
+        return f"pytest reports: {failed[0]}"
+    return "pytest ended before its last test" if _LEFT.search(output) else ""
 
 
 def _unittest(output: str, source: Source) -> str:

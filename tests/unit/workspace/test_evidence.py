@@ -9,6 +9,8 @@ from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence, los
         ("pytest -q", "...   [100%]\n3 passed in 0.01s"),
         ("python -m pytest tests", "==== 3 passed, 1 skipped in 61.20s (0:01:01) ====\n"),
         ("pytest", "\nResults (0.02s):\n       3 passed\n       1 skipped\n"),
+        ("pytest -q || pytest -q --lf", "1 failed in 0.10s\n1 passed in 0.01s\n"),
+        ("pytest", "1 xfailed in 0.01s\n"),
         ("node --test", "# Subtest: adds\nok 1 - adds\n# tests 1\n# pass 1\n# fail 0\n"),
         ("node --test", "\u2714 adds (0.4ms)\n\u2139 tests 1\n\u2139 fail 0\n"),
         ("node --test", "# Subtest: /w/test/helper.js\nok 1 - /w/test/helper.js\n# fail 0\n"),
@@ -34,6 +36,12 @@ def test_an_honest_success_counts(command, output):
         ("sh -c 'cd x && pytest -q'", "..."),
         ("pytest -q", "..F    [ 50%]\n.s.    [100%]\n"),
         ("pytest", "1 passed in 0.10s\n1 failed, 2 passed in 0.01s"),
+        # What code under test prints when pytest has ended.
+        ("pytest", "1 failed in 0.10s\n1 passed in 0.01s\n"),
+        ("pytest", "==== no tests ran in 0.10s ====\n1 passed in 0.01s\n"),
+        # pytest.exit(returncode=0) in the code under test, and pytest.skip.
+        ("pytest", ".\n!!!!!!!! _pytest.outcomes.Exit: fine !!!!!!!!\n1 passed in 0.01s\n"),
+        ("pytest", "2 skipped in 0.01s\n"),
         ("pytest", "\nResults (0.02s):\n       3 passed\n       1 failed\n         - tests/test_a.py:3 test_a\n"),
         ("npm test", "\n> sum@1.0.0 test\n> node --test\n\nok 1 - adds\n"),
         ("python3 -W error -m unittest", ""),
