@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actor
-from langgraph_reflexion.agents import NO_MODEL, WrappedAgent, agent_nodes, own_keys, schemas_for
+from langgraph_reflexion.agents import NO_MODEL, AgentEnvironment, WrappedAgent, agent_nodes, own_keys, schemas_for
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.pool import EpisodePool
@@ -21,7 +21,7 @@ from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
-from langgraph_reflexion.loop.profiles import Profile, Rules, load_profile
+from langgraph_reflexion.loop.profiles import Profile, Rules, decide
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.memory.reflector import ReflectionFunction, Reflector
@@ -61,7 +61,7 @@ def create_reflexion(
     strategy: Strategy | StrategyName | None = None,
     feedback: Feedback | None = None,
     max_trials: int | None = None,
-    profile: Profile | str = "paper",
+    profile: Profile | Rules | str = "paper",
     prompts: Prompts | None = None,
     options: ModelOptions | None = None,
     budgets: Budgets | None = None,
@@ -96,7 +96,7 @@ def create_reflexion(
             `last_attempt_and_reflexion`.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
         max_trials: The number of trials after which a task has failed.
-        profile: `paper`, `preprint`, `upstream`, or your own `Profile`.
+        profile: `paper`, `preprint`, `upstream`, or your own `Profile`; `Rules` are one that is decided already.
         prompts: Your prompts; files that they do not have are the environment's.
         options: How models are called: retries, cache, prices, seed.
         budgets: What a trial, a task and the run may spend; a task that has spent it can be resumed (`resume_point`).
@@ -114,36 +114,26 @@ def create_reflexion(
     budgets = budgets or Budgets()
     approval = approval or Approval()
     memory = Memory.of(memory)
-    if actor is None and _is_agent(model):
-        # The first argument is what most callers have: their agent.
-        actor = cast(Runnable[Any, Any], model)
-        model = None
-    if isinstance(environment, str):
-        environment = load_environment(environment)
-    agent = WrappedAgent.of(actor, environment, evaluator, approval)
-    if agent:
-        environment = agent.environment
-        model = model or agent.model
+    played = _who_plays(model, environment, actor, evaluator, approval)
+    model, agent, environment = played.model, played.agent, played.environment
     reflector = Reflector.of(reflection_model)
     if reflector:
         reflection_model = None
-    if model is None and not agent:
-        raise ConfigurationError("create_reflexion needs model=...: it is the actor")
 
-    environment = cast(Environment, environment)
-    rules = load_profile(profile).resolve(
+    named_evaluator = evaluator if isinstance(evaluator, str) else None
+    limits = heuristic if isinstance(heuristic, Heuristic) else None
+    rules = decide(
+        profile,
         environment,
-        actor="agent" if agent else cast(str | None, actor),
+        actor=played.actor,
         strategy=strategy,
-        evaluator=evaluator if isinstance(evaluator, str) else None,
+        evaluator=named_evaluator,
         feedback=feedback,
-        heuristic=heuristic if isinstance(heuristic, Heuristic) else None,
+        heuristic=limits,
         max_trials=max_trials,
         memory_size=memory.most,
     )
-    environment = rules.applied_to(environment)
-    if not agent:
-        environment = _as_played(environment, rules)
+    environment = _as_played(rules.applied_to(environment), rules)
     reflects = Strategy(rules.strategy).reflects and not reflector
     if model is None:
         _expect_no_calls(evaluator, memory, reflects=reflects)
@@ -151,18 +141,15 @@ def create_reflexion(
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
     prompts = load_prompts(environment.prompts_from).under(prompts)
-
-    acts = cast(BaseChatModel | str, model)
-    writes = cast(BaseChatModel | str | None, reflection_model)
-    # Taken as answered, so that a judge or a reflection whose server is down does not discard an agent's answer.
-    answered = agent is not None
-    client, second = Client.pair(acts, writes, options, priced=budgets.limits_cost, answered=answered)
-    if agent:
-        if reflects:
-            expect_world(second.model, "agents of your own")
-    else:
-        expect_world(client.model, environment.name)
-        expect_world(second.model, environment.name)
+    client, second = Client.pair(
+        cast(BaseChatModel | str, model),
+        cast(BaseChatModel | str | None, reflection_model),
+        options,
+        priced=budgets.limits_cost,
+        # Taken as answered, so that a judge or a reflection whose server is down does not discard an agent's answer.
+        answered=agent is not None,
+    )
+    _expect_worlds(client, second, environment, reflects=reflects)
 
     kept = make_memory(memory, environment, second, prompts, rules, budgets, options, approval.reflections)
     acting = None
@@ -188,7 +175,7 @@ def create_reflexion(
         keys = own_keys(schemas["state_schema"])
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, keys)
 
-    if memory.lessons and memory.lessons.learn:
+    if memory.learns:
         # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
         rules = replace(rules, reflects_at_end=True)
     graph = ReflexionGraph(
@@ -202,8 +189,45 @@ def create_reflexion(
     return connect(graph, loop, rules)
 
 
+class _Played(NamedTuple):
+    """Who plays which tasks."""
+
+    model: Any
+    """The model; None if none is given, and none is found in the agent."""
+    agent: WrappedAgent | None
+    """The agent; None if the model plays."""
+    environment: Environment
+    actor: str | None
+    """The actor's name; the profile's if None."""
+
+
+def _who_plays(
+    model: Any, environment: Environment | str | None, actor: Any, evaluator: object, approval: Approval
+) -> _Played:
+    """Tell an agent from a model, and return what plays.
+
+    Raises:
+        ConfigurationError: two arguments do not go together, or there is no model.
+    """
+    if actor is None and _is_agent(model):
+        # The first argument is what most callers have: their agent.
+        actor = model
+        model = None
+    if isinstance(environment, str):
+        environment = load_environment(environment)
+    agent = WrappedAgent.of(actor, environment, evaluator, approval)
+    if agent:
+        return _Played(model or agent.model, agent, agent.environment, "agent")
+    if model is None:
+        raise ConfigurationError("create_reflexion needs model=...: it is the actor")
+    # Without an agent there is an environment: `WrappedAgent.of` has checked it.
+    return _Played(model, None, cast(Environment, environment), actor)
+
+
 def _as_played(environment: Environment, rules: Rules) -> Environment:
     """Return the environment as the actor that the rules name plays it."""
+    if isinstance(environment, AgentEnvironment):
+        return environment
     actor = one_of("actor", rules.actor, [*ACTORS, *environment.actors])
     if actor in environment.actors:
         return environment.for_actor(actor)
@@ -217,6 +241,20 @@ def _is_agent(given: object) -> bool:
     return callable(given) or isinstance(given, Runnable | WrappedAgent)
 
 
+def _expect_worlds(client: Client, second: Client, environment: Environment, *, reflects: bool) -> None:
+    """Check that models which play some worlds only, as the demo model does, can do what is asked of them.
+
+    Raises:
+        ConfigurationError: a model does not play the environment.
+    """
+    if isinstance(environment, AgentEnvironment):
+        if reflects:
+            expect_world(second.model, "agents of your own")
+        return
+    expect_world(client.model, environment.name)
+    expect_world(second.model, environment.name)
+
+
 def _expect_no_calls(evaluator: object, memory: Memory, *, reflects: bool) -> None:
     """Check that a graph around an agent can do without a model.
 
@@ -224,8 +262,7 @@ def _expect_no_calls(evaluator: object, memory: Memory, *, reflects: bool) -> No
         ConfigurationError: a model would be called to judge, to reflect, or to write lessons.
     """
     judged = isinstance(evaluator, str) and evaluator in ("llm", *JUDGES)
-    writes_lessons = memory.lessons is not None and memory.lessons.learn
-    if judged or writes_lessons:
+    if judged or memory.learns:
         raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}")
     if reflects:
         raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}; strategy='retry' needs none")

@@ -172,11 +172,13 @@ def test_only_a_submitted_program_of_a_completed_trial_is_graded(problems):
 def test_a_run_records_verdict_and_truth(problems, tmp_path):
     tests = "```\nassert area(2) == 4\n```"
     model = ScriptedChatModel(replies=lambda prompt: tests if prompt[-1].text.endswith("Tests:") else block(WRONG))
-    settings, budgets = RunSettings(environment="programming", max_trials=2).resolved(problems), SharedBudgets()
+    settings = RunSettings(environment="programming", max_trials=2)
+    settings = settings.resolved(problems, settings.rules(problems))
+    budgets = SharedBudgets()
     graph = create_reflexion(model, problems, max_trials=2, budgets=budgets)
     with locked(tmp_path):
-        setup = Setup(graph, problems.tasks(), budgets, problems)
-        summary = asyncio.run(run_setup(settings, setup, tmp_path))
+        setup = Setup(settings, graph, problems.tasks(), budgets, problems)
+        summary = asyncio.run(run_setup(setup, tmp_path))
     assert (summary.report.answers or {})["false_positive"] == 1, "its own test passes what is wrong"
     assert summary.report.solved == [0, 0]
 
@@ -367,11 +369,13 @@ def test_upstream_accepts_a_program_without_tests(problems):
 
 def test_unverified_trials_are_counted_and_shown(problems, tmp_path):
     model = ScriptedChatModel(replies=lambda prompt: NONE if prompt[-1].text.endswith("Tests:") else block(WRONG))
-    settings, budgets = RunSettings(environment="programming", max_trials=2).resolved(problems), SharedBudgets()
+    settings = RunSettings(environment="programming", max_trials=2)
+    settings = settings.resolved(problems, settings.rules(problems))
+    budgets = SharedBudgets()
     graph = create_reflexion(model, problems, max_trials=2, budgets=budgets)
     with locked(tmp_path):
-        setup = Setup(graph, problems.tasks(), budgets, problems)
-        summary = asyncio.run(run_setup(settings, setup, tmp_path))
+        setup = Setup(settings, graph, problems.tasks(), budgets, problems)
+        summary = asyncio.run(run_setup(setup, tmp_path))
     assert summary.report.unverified == 2
     rows = [row for table in compare(tmp_path).tables() for row in table.rows]
     assert ["unverified", "2"] in rows

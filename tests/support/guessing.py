@@ -79,14 +79,15 @@ def drive_all(
     """Run a scripted model, or resume the run that the folder holds; `more` are settings."""
     environment, model = environment or Guessing(numbers=numbers), model_class(replies=replies)
     given = {"strategy": "reflexion", "max_trials": 5, "concurrency": 8, "until_no_improvement": in_step, **more}
-    settings = RunSettings(environment="guessing", **given).resolved(environment)
+    settings = RunSettings(environment="guessing", **given)
+    settings = settings.resolved(environment, settings.rules(environment))
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
     options = {"evaluator": evaluator, "heuristic": heuristic, "options": ModelOptions(retries=Retries(attempts=1))}
     options |= {name: getattr(settings, name) for name in ("actor", "strategy", "max_trials", "feedback")}
     graph = create_reflexion(model, environment, budgets=budgets, **options)
-    setup = Setup(graph, environment.tasks(), budgets, environment)
+    setup = Setup(settings, graph, environment.tasks(), budgets, environment)
     with locked(folder):
-        return asyncio.run(run_setup(settings, setup, folder, observer)), model
+        return asyncio.run(run_setup(setup, folder, observer)), model
 
 
 def rows(folder):

@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.fever.environment import FEVER
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.loop.heuristic import Heuristic
-from langgraph_reflexion.loop.profiles import PROFILES, load_profile
+from langgraph_reflexion.loop.profiles import PROFILES, decide, load_profile
 
 
 def test_the_profiles_settings():
@@ -63,6 +63,13 @@ def test_a_profile_made_of_another_keeps_open_what_its_profile_leaves_open():
 def test_an_argument_counts_more_than_the_profile():
     assert Profile("mine", max_trials=12).resolve(FEVER, max_trials=4, examples=None).max_trials == 4
     assert Profile("mine", strategy="retry").resolve(FEVER, strategy="reflexion").strategy == "reflexion"
+
+
+def test_rules_are_decided_already_but_for_what_is_given():
+    rules = PROFILES["upstream"].resolve(ALFWorld, strategy="retry")
+    assert decide(rules, HotPotQA) == rules, "another environment changes nothing"
+    assert decide(rules, HotPotQA, strategy=None, max_trials=7) == replace(rules, max_trials=7)
+    assert decide("upstream", ALFWorld, strategy="retry") == rules
 
 
 def test_the_last_attempt_leaves_room_for_fewer_reflections():

@@ -148,17 +148,21 @@ class ReflexionSettings(BaseModel):
         """
         return validated(cls, given, what)
 
-    def rules(self, environment: "Environment") -> "Rules":
-        """Return the profile in this environment, with what is set here.
+    def rules(self, environment: "Environment | None") -> "Rules":
+        """Return the profile in this environment, with what is set here. It is decided here alone.
+
+        Args:
+            environment: The tasks and actions; None around an agent.
 
         Raises:
             ConfigurationError: a value is wrong.
         """
+        from langgraph_reflexion.agents import AgentEnvironment
         from langgraph_reflexion.loop.profiles import load_profile
 
         self._expect_memory_size_counts()
         rules = load_profile(self.profile).resolve(
-            environment,
+            environment or AgentEnvironment(),
             actor=self.actor,
             strategy=self.strategy,
             evaluator=self.evaluator,
@@ -183,6 +187,7 @@ class ReflexionSettings(BaseModel):
     def build(
         self,
         environment: "Environment | None",
+        rules: "Rules",
         *,
         budgets: "Budgets | None" = None,
         lessons: "Lessons | None" = None,
@@ -195,6 +200,7 @@ class ReflexionSettings(BaseModel):
 
         Args:
             environment: The tasks and actions; None with an agent as `actor`.
+            rules: What `rules` returns for this environment.
             budgets: Replaces the budgets that are set here.
             lessons: Lessons across tasks; none unless given.
             prompts: The prompts; the environment's own unless given.
@@ -205,7 +211,7 @@ class ReflexionSettings(BaseModel):
         Raises:
             ConfigurationError: a setting is wrong.
         """
-        from langgraph_reflexion.agents import AgentEnvironment, AgentTasks
+        from langgraph_reflexion.agents import AgentTasks
         from langgraph_reflexion.graph.reflexion import create_reflexion
         from langgraph_reflexion.loop.budgets import Budgets
         from langgraph_reflexion.memory.episodic import Memory
@@ -213,11 +219,6 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.models.usage import Price
         from langgraph_reflexion.support.retries import Retries
 
-        self._expect_memory_size_counts()
-        if "heuristic" not in parts:
-            # `create_reflexion` resolves the profile itself, and only takes the limits of the heuristic as an object.
-            rules = self.rules(environment or AgentEnvironment())
-            parts["heuristic"] = rules.heuristic
         if isinstance(environment, AgentTasks):
             parts = environment.parts(self.model) | parts
             environment = None
@@ -233,10 +234,7 @@ class ReflexionSettings(BaseModel):
         return create_reflexion(
             environment=environment,
             memory=Memory(size=self.memory_size, keep=self.memory, map=self.memory_map, lessons=lessons),
-            strategy=self.strategy,
-            feedback=self.feedback,
-            max_trials=self.max_trials,
-            profile=self.profile,
+            profile=rules,
             prompts=prompts,
             options=ModelOptions(
                 retries=Retries(self.retries),
@@ -352,8 +350,19 @@ class RunSettings(ReflexionSettings):
             "lessons": public_database(self.lessons),
         }
 
-    def resolved(self, environment: "Environment") -> Self:
-        """Return the settings with the profile's and the environment's own values filled in.
+    def rules(self, environment: "Environment | None") -> "Rules":
+        """See `ReflexionSettings.rules`; a run also says whether it ends early."""
+        rules = super().rules(environment)
+        if self.until_no_improvement is None:
+            return rules
+        return replace(rules, until_no_improvement=self.until_no_improvement)
+
+    def resolved(self, environment: "Environment", rules: "Rules") -> Self:
+        """Return the settings as a run records them: what the profile and the environment decide is filled in.
+
+        Args:
+            environment: The tasks and actions.
+            rules: What `rules` returns for this environment.
 
         Raises:
             ConfigurationError: there is no such split, or what is said of lessons does not go together.
@@ -361,15 +370,12 @@ class RunSettings(ReflexionSettings):
         from langgraph_reflexion.agents import AgentTasks
 
         self._expect_lessons_go_together()
-        rules = self.rules(environment)
         update: dict[str, Any] = {name: getattr(rules, name) for name in DECIDED_BY_PROFILE}
         update["split"] = environment.choose_split(self.split)
         if isinstance(environment, AgentTasks):
             update |= environment.settled(rules, vars(self) | update)
         update["max_actions"] = rules.heuristic.max_actions
         update["max_cycles"] = rules.heuristic.max_cycles
-        if self.until_no_improvement is not None:
-            del update["until_no_improvement"]
         if self.memory == "full":
             del update["memory_size"]
         teaches = self.lessons and not self.frozen

@@ -181,6 +181,22 @@ class Rules:
         return environment
 
 
+def decide(profile: "Profile | Rules | str", environment: type[Environment] | Environment, **given: Any) -> Rules:
+    """Return the rules that hold in an environment. Rules are decided already, and only what is given replaces them.
+
+    Args:
+        profile: A profile, its name, or rules.
+        environment: The environment.
+        **given: Replace fields unless they are None; see `Profile.resolve`.
+
+    Raises:
+        ConfigurationError: there is no such profile, or a value is wrong.
+    """
+    if isinstance(profile, Rules):
+        return profile.with_values(_given(given))
+    return load_profile(profile).resolve(environment, **given)
+
+
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that are given, which None says that they are not."""
     return {name: value for name, value in values.items() if value is not None}

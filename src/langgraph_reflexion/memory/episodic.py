@@ -52,6 +52,11 @@ class Memory:
             return UNLIMITED
         return self.size
 
+    @property
+    def learns(self) -> bool:
+        """Whether lessons for other tasks are written."""
+        return self.lessons is not None and self.lessons.learn
+
     @classmethod
     def of(cls, given: "Memory | Lessons | int | None") -> "Memory":
         """Return the given memory, one with the given lessons, or one of the given number of reflections."""

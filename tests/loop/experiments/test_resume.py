@@ -182,7 +182,12 @@ def test_a_record_that_contradicts_its_checkpoints_is_refused(tmp_path):
 
 def resolved(**changes):
     made = {"max_trials": 4, "limit": 2, "options": {"numbers": (1, 2)}} | changes
-    return RunSettings(environment="guessing", **{"budgets": {"run": {"actions": 4}}} | made).resolved(Guessing())
+    return filled_in(RunSettings(environment="guessing", **{"budgets": {"run": {"actions": 4}}} | made))
+
+
+def filled_in(settings):
+    environment = Guessing()
+    return settings.resolved(environment, settings.rules(environment))
 
 
 @pytest.mark.parametrize(
@@ -215,7 +220,7 @@ def test_limits_can_be_raised_and_all_else_stays(tmp_path):
         assert {**later, "tasks": 0, "settings": 0} == {**info, "tasks": 0, "settings": 0}
     # A run of an older version, which did not have the setting, has its default.
     older = info | {"settings": {name: value for name, value in info["settings"].items() if name != "feedback"}}
-    again = resumed_info(older, settings_of(older).resolved(Guessing()), dict.fromkeys(["g1", "g2"], ""), tmp_path)
+    again = resumed_info(older, filled_in(settings_of(older)), dict.fromkeys(["g1", "g2"], ""), tmp_path)
     assert again["settings"] == info["settings"]
 
 

@@ -118,23 +118,28 @@ def test_in_step_a_task_that_ended_by_an_error_is_no_improvement(tmp_path):
     assert max(row["trial"] for row in rows(tmp_path)) == 2
 
 
+def resolved(**given):
+    environment, settings = Guessing(), RunSettings(**given)
+    return settings.resolved(environment, settings.rules(environment))
+
+
 @pytest.mark.parametrize(
     ("given", "until"),
     [({}, False), ({"profile": "preprint"}, True), ({"profile": "preprint", "until_no_improvement": False}, False)],
 )
 def test_settings_are_filled_in_from_environment_and_profile(given, until):
-    settings = RunSettings(environment="guessing", **given).resolved(Guessing())
+    settings = resolved(environment="guessing", **given)
     assert (settings.split, settings.actor, settings.until_no_improvement) == ("numbers", "react", until)
     assert None not in (settings.max_trials, settings.memory_size, settings.max_actions, settings.max_cycles)
 
 
 def test_run_json_has_settings_versions_and_no_secret():
-    settings = RunSettings(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
-    info = new_info(settings.resolved(Guessing()), ["g1"])
+    settings = resolved(environment="guessing", base_url="http://user:pa55word@host:1/v1?key=k", model="openai:m")
+    info = new_info(settings, ["g1"])
     assert (info["settings"]["base_url"], info["tasks"]) == ("http://host:1/v1", ["g1"])
     assert set(info["versions"]) == {"python", "langgraph_reflexion", "commit", "langgraph", "langchain-core"}
     assert "note" not in info
-    assert "not an LLM" in new_info(RunSettings(environment="guessing").resolved(Guessing()), [])["note"]
+    assert "not an LLM" in new_info(resolved(environment="guessing"), [])["note"]
 
 
 async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder(tmp_path):

@@ -124,9 +124,8 @@ def _check(spec: RunSpec, folder: Path, environments: dict[str, Environment]) ->
         if key not in environments:
             environments[key] = settings.make_environment()
         environment = environments[key]
-        settings = settings.resolved(environment)
-        tasks = set_up(settings, environment).tasks
-        return PlannedRun(spec, folder, settings, tuple(tasks), run)
+        setup = set_up(settings, environment)
+        return PlannedRun(spec, folder, setup.settings, tuple(setup.tasks), run)
     except (EnvironmentUnavailable, ModelUnavailable) as error:
         return PlannedRun(spec, folder, settings, run=run, refusal=str(error))
 

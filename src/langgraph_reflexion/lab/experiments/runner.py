@@ -118,10 +118,10 @@ async def arun(
 ) -> Summary:
     """See `run`. `axes` are the run's values on the axes of its experiment; `run.json` keeps them."""
     check_workers(settings)
-    async with open_setup(settings) as (settings, setup):
-        folder = _default_folder(settings, setup) if out is None else Path(out)
+    async with open_setup(settings) as setup:
+        folder = _default_folder(setup) if out is None else Path(out)
         with locked(folder) as token:
-            return await run_setup(settings, setup, folder, observer, token, axes)
+            return await run_setup(setup, folder, observer, token, axes)
 
 
 async def aresume(folder: Path | str, observer: Observer | None = None, **changes: Any) -> Summary:
@@ -131,12 +131,11 @@ async def aresume(folder: Path | str, observer: Observer | None = None, **change
     with locked(folder) as token:
         settings = settings_of(read_info(folder)).changed(changes)
         check_workers(settings)
-        async with open_setup(settings) as (settings, setup):
-            return await run_setup(settings, setup, folder, observer, token)
+        async with open_setup(settings) as setup:
+            return await run_setup(setup, folder, observer, token)
 
 
 async def run_setup(
-    settings: RunSettings,
     setup: Setup,
     folder: Path,
     observer: Observer | None = None,
@@ -149,7 +148,7 @@ async def run_setup(
     before = None
     if holds_run(folder):
         before = read_info(folder)
-    info = _info(settings, setup, folder, before, axes)
+    info = _info(setup, folder, before, axes)
     played_by = setup.environment.played_by(setup.tasks)
     if played_by:
         info["played_by"] = played_by
@@ -158,13 +157,13 @@ async def run_setup(
     begun = False
     try:
         with _explained(record):
-            async with _open_scheduler(settings, setup, record, observer, info, before, token) as scheduler:
+            async with _open_scheduler(setup, record, observer, info, before, token) as scheduler:
                 # A folder in which something may have happened is kept: the scheduler only rules it out.
                 begun = True
                 setup.budgets.start_clock(info.get("seconds", 0.0))
-                observer.on_start(folder, len(setup.tasks), cast(int, settings.max_trials), played_by)
+                observer.on_start(folder, len(setup.tasks), cast(int, setup.settings.max_trials), played_by)
                 try:
-                    await _run_tasks(scheduler, settings, resumed=before is not None)
+                    await _run_tasks(scheduler, setup.settings, resumed=before is not None)
                 finally:
                     begun = await scheduler.begun()
                 if scheduler.stopped_after is not None:
@@ -181,7 +180,6 @@ async def run_setup(
 
 
 def _info(
-    settings: RunSettings,
     setup: Setup,
     folder: Path,
     before: dict[str, Any] | None,
@@ -192,6 +190,7 @@ def _info(
     Raises:
         ConfigurationError: the folder's run cannot be resumed with these settings, or there are no lessons to use.
     """
+    settings = setup.settings
     goals = {task["id"]: sanitize(task["instruction"]) for task in setup.tasks}
     if before:
         info = resumed_info(before, settings, goals, folder)
@@ -232,7 +231,6 @@ def _explained(record: RunRecord) -> Iterator[None]:
 
 @asynccontextmanager
 async def _open_scheduler(
-    settings: RunSettings,
     setup: Setup,
     record: RunRecord,
     observer: Observer,
@@ -241,18 +239,19 @@ async def _open_scheduler(
     token: str,
 ) -> AsyncIterator[Scheduler]:
     """Open checkpoints, lessons and workers of a run, and yield what runs its tasks."""
+    settings = setup.settings
     run_id = info["run_id"]
     ids = [task["id"] for task in setup.tasks]
     added = ids
     if before:
         added = ids[len(before["tasks"]) :]
-    async with open_run(settings, setup, record.folder, run_id) as opened:
+    async with open_run(setup, record.folder, run_id) as opened:
         if opened.store and added:
             users = {task["id"]: user_of(setup.environment, task) or settings.user for task in setup.tasks}
             users_of_added = {task: users[task] for task in added}
             seen = await seen_tasks(opened.store, setup.environment.name, users_of_added)
             record.update_info(seen=[*info.get("seen", []), *seen])
-        workers = open_workers(settings, setup, record.folder, run_id, token, observer.on_action)
+        workers = open_workers(setup, record.folder, run_id, token, observer.on_action)
         runs = [opened.task_run(task, on_action=observer.on_action) for task in ids]
         async with workers as advance:
             yield Scheduler(runs, record, observer, setup.budgets, settings.concurrency, advance)
@@ -308,7 +307,8 @@ def _grouped(causes: Sequence[str]) -> dict[str, int]:
     return {group[0]: len(group) for group in groups}
 
 
-def _default_folder(settings: RunSettings, setup: Setup) -> Path:
+def _default_folder(setup: Setup) -> Path:
+    settings = setup.settings
     stem = re.sub(r"[^\w.-]+", "-", f"{setup.environment.name}-{settings.split}-{settings.strategy}")
     numbered = (Path("runs", f"{stem}-{number}") for number in count(1))
     return next(folder for folder in numbered if not folder.exists())

@@ -64,6 +64,8 @@ class SharedBudgets(Budgets):
 class Setup(NamedTuple):
     """The parts of a run that can be wrong before there is a run folder."""
 
+    settings: RunSettings
+    """The settings as the run records them: whatever was not given is filled in."""
     graph: ReflexionGraph
     tasks: Sequence[Task]
     budgets: SharedBudgets
@@ -84,21 +86,22 @@ def set_up(
     settings: RunSettings, environment: Environment, connections: "DefaultAsyncHttpxClient | None" = None
 ) -> Setup:
     """Build the graph of a run and read its tasks."""
+    rules = settings.rules(environment)
+    settings = settings.resolved(environment, rules)
     budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
     tasks = tasks_of(environment, settings.split, settings.limit)
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
     environment.expect_programs(tasks)
     ids = [task["id"] for task in tasks]
-    rules = settings.rules(environment)
     # Reviews play the actions of a trial again, so they have to be as strict as the trial was.
     environment = rules.applied_to(environment)
     graph = settings.build(
         environment,
+        rules,
         budgets=budgets,
         lessons=settings.lessons_of(ids),
         connections=connections,
-        heuristic=rules.heuristic,
     )
     for client in graph.clients:
         # A batch whose model never answers stops, also around an agent of the user's.
@@ -110,26 +113,26 @@ def set_up(
         secrets += secrets_of(client.model, settings.base_url)
     for address in (settings.database, settings.lessons):
         secrets += database_secrets(address)
-    return Setup(graph, tasks, budgets, environment, list(dict.fromkeys(secrets)))
+    return Setup(settings, graph, tasks, budgets, environment, list(dict.fromkeys(secrets)))
 
 
 @asynccontextmanager
-async def open_setup(settings: RunSettings) -> AsyncIterator[tuple[RunSettings, Setup]]:
-    """Make a run's environment and build its parts; yield them with the settings, resolved."""
+async def open_setup(settings: RunSettings) -> AsyncIterator[Setup]:
+    """Make a run's environment, and build its parts."""
     async with AsyncExitStack() as stack:
         # In a thread, where an agent's file may call `asyncio.run`.
         environment = await to_thread(settings.make_environment)
         stack.push_async_callback(_close, environment)
-        settings = settings.resolved(environment)
         connections = await stack.enter_async_context(_connections(settings))
         setup = set_up(settings, environment, connections)
         stack.push_async_callback(setup.graph.pool.aclose)
-        yield settings, setup
+        yield setup
 
 
 @asynccontextmanager
-async def open_run(settings: RunSettings, setup: Setup, folder: Path, run_id: str) -> AsyncIterator[OpenRun]:
+async def open_run(setup: Setup, folder: Path, run_id: str) -> AsyncIterator[OpenRun]:
     """Open the checkpointer and the lessons of a run."""
+    settings = setup.settings
     async with AsyncExitStack() as stack:
         where = settings.database or folder / CHECKPOINTS
         saver = await stack.enter_async_context(open_checkpointer(settings.checkpoints, where))

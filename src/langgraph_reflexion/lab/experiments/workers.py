@@ -104,8 +104,8 @@ class Worker:
                 folder = Path(self._start["folder"])
                 if settings.database is None:
                     self._stack.enter_context(join(folder, self._start["token"]))
-                _, setup = await self._stack.enter_async_context(open_setup(settings))
-                opened = open_run(settings, setup, folder, self._start["run_id"])
+                setup = await self._stack.enter_async_context(open_setup(settings))
+                opened = open_run(setup, folder, self._start["run_id"])
                 self._opened = setup, await self._stack.enter_async_context(opened)
             return self._opened
 
@@ -192,9 +192,10 @@ def check_workers(settings: RunSettings) -> None:
 
 @asynccontextmanager
 async def open_workers(
-    settings: RunSettings, setup: Setup, folder: Path, run_id: str, token: str, on_action: Callable[[], None]
+    setup: Setup, folder: Path, run_id: str, token: str, on_action: Callable[[], None]
 ) -> AsyncIterator[Callable[[TaskRun], Awaitable[Finished]]]:
     """Start a run's workers, and end them. In a run without any, trials run in this process."""
+    settings = setup.settings
     if not uses_ray(settings):
         yield TaskRun.advance
         return

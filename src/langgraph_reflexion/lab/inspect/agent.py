@@ -165,8 +165,11 @@ class _Reflexion:
         self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
 
     def graph(self, epoch: int) -> ReflexionGraph:
-        return self.settings.model_copy(update={"seed": self.settings.seed + epoch - 1}).build(
+        seeded = self.settings.model_copy(update={"seed": self.settings.seed + epoch - 1})
+        rules = seeded.rules(self.environment)
+        return seeded.build(
             self.environment,
+            rules,
             budgets=self.budgets,
             model=InspectChatModel(),
             reflection_model=InspectChatModel(role=REFLECTOR),

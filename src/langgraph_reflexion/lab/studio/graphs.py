@@ -131,9 +131,9 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
             models["model"] = UnaskedChatModel()
         graph = chosen.build(
             made,
+            rules,
             prompts=settings.prompts(load_prompts(played.prompts_from)),
             approval=settings.approval(played.actions()),
-            heuristic=rules.heuristic,
             **models,
         )
 
