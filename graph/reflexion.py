@@ -76,8 +76,9 @@ def create_reflexion(
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
-            `create_agent` or `create_deep_agent` unless given. None is needed where nothing asks one, as under
-            `retry` with an evaluator of code. An agent in its place is taken as `actor`.
+            `create_agent` or `create_deep_agent` unless given. None is needed beside a chat model as
+            `reflection_model`, nor where nothing asks one, as under `retry` with an evaluator of code. An agent in
+            its place is taken as `actor`.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
@@ -119,6 +120,9 @@ def create_reflexion(
     reflector = Reflector.of(reflection_model)
     if reflector:
         reflection_model = None
+    if agent and model is None:
+        # An agent acts by itself. Whatever else asks a model asks the one that reflects.
+        model = cast(BaseChatModel | str | None, reflection_model)
 
     named_evaluator = evaluator if isinstance(evaluator, str) else None
     limits = heuristic if isinstance(heuristic, Heuristic) else None
@@ -136,7 +140,7 @@ def create_reflexion(
     environment = _as_played(rules.applied_to(environment), rules)
     reflects = Strategy(rules.strategy).reflects and not reflector
     if model is None:
-        _expect_no_calls(evaluator, memory, reflects=reflects)
+        _expect_no_calls(evaluator, memory, rules, reflects=reflects)
         model = UnaskedChatModel()
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
@@ -255,17 +259,29 @@ def _expect_worlds(client: Client, second: Client, environment: Environment, *, 
     expect_world(second.model, environment.name)
 
 
-def _expect_no_calls(evaluator: object, memory: Memory, *, reflects: bool) -> None:
+def _expect_no_calls(evaluator: object, memory: Memory, rules: Rules, *, reflects: bool) -> None:
     """Check that a graph around an agent can do without a model.
 
     Raises:
-        ConfigurationError: a model would be called to judge, to reflect, or to write lessons.
+        ConfigurationError: a model would be called to judge, to write lessons, to condense or to reflect.
     """
-    judged = isinstance(evaluator, str) and evaluator in ("llm", *JUDGES)
-    if judged or memory.learns:
-        raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}")
+    asks = _what_asks(evaluator, memory, rules, reflects=reflects)
+    if asks:
+        raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}, and {asks}")
+
+
+def _what_asks(evaluator: object, memory: Memory, rules: Rules, *, reflects: bool) -> str:
+    """Return what asks a model around an agent, as the end of a sentence; empty if nothing does."""
+    if isinstance(evaluator, str) and evaluator in ("llm", *JUDGES):
+        return f"evaluator={evaluator!r} asks a chat model"
+    if memory.learns:
+        return "a chat model writes the lessons from success; Lessons(learn=False) needs none"
     if reflects:
-        raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}; strategy='retry' needs none")
+        return f"strategy={rules.strategy!r} has a chat model write the reflections; strategy='retry' needs none"
+    # Strategies that write no reflections have none to condense.
+    if memory.keep == "summary" and Strategy(rules.strategy).reflects:
+        return "Memory(keep='summary') has a chat model condense the reflections; keep='window' needs none"
+    return ""
 
 
 def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Mapping[str, Any] = {}) -> _Graph:

@@ -182,6 +182,7 @@ def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home):
         ((*RUN, "--evaluator", "exact", "--model", "my_agent.py:number"), "is of type int, not a chat model"),
         (("run", "my_agent.py:agent", "--evaluator", "exact"), "needs --tasks FILE"),
         (("run", "my_agent.py:function", *PLAIN[:-2]), "--model (PROVIDER:NAME, "),
+        (("run", "my_agent.py:function", *RUN[2:], "--evaluator", "llm"), "evaluator='llm' asks a chat model"),
         (RUN, "needs --evaluator"),
         ((*RUN, "--evaluator", "exact", "--task-feld", "x"), "did you mean task_field?"),
         ((*RUN, "--evaluator", "exact", "--actor", "react"), "leave --actor out"),

@@ -142,13 +142,16 @@ class AgentTasks(AgentEnvironment):
         """Raise ConfigurationError if a model is called, and there is none: neither the agent's nor another."""
         if self.agent.model or given["reflection_model"]:
             return
-        judges = rules.evaluator in ("llm", *JUDGES)
-        always = judges or given["lessons"]
-        if not always and not Strategy(rules.strategy).reflects:
+        if rules.evaluator in ("llm", *JUDGES):
+            asks = f"evaluator={rules.evaluator!r} asks a chat model"
+        elif given["lessons"]:
+            asks = "a chat model writes the lessons from success"
+        elif Strategy(rules.strategy).reflects:
+            asks = "a chat model writes the reflections; --strategy retry needs none"
+        else:
             return
-        without = "" if always else "; --strategy retry needs none"
         raise ConfigurationError(
-            f"{self.path} needs --model (PROVIDER:NAME, or FILE.py:NAME of a chat model{without}): {NO_MODEL}"
+            f"{self.path} needs --model (PROVIDER:NAME, or FILE.py:NAME of a chat model): {NO_MODEL}, and {asks}"
         )
 
     def parts(self, model: str) -> dict[str, Any]:

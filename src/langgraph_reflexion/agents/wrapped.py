@@ -24,7 +24,7 @@ from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.support.text import sanitize
 
-NO_MODEL = "the agent's own model was not found, and a chat model writes the reflections"
+NO_MODEL = "the agent's own model was not found"
 
 LONGEST_TASK = 2000
 """Characters of a task up to which it is repeated after the notes."""

@@ -26,6 +26,7 @@ from langgraph_reflexion.models.replies import bounded, storable
 from langgraph_reflexion.models.requests import Request, Requests
 from langgraph_reflexion.models.sent import expect_no_files
 from langgraph_reflexion.models.slots import Progress, Slots
+from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
 from langgraph_reflexion.support.secrets import secrets_of
 
@@ -92,7 +93,10 @@ class Client:
             return
         self.model: Any = without_own_retries(model)
         self.name = name_of(model)
-        self.price = price_of(self.name, self._options.prices, needed=self._priced)
+        # What is never asked costs nothing.
+        is_asked = not isinstance(model, UnaskedChatModel)
+        needed = self._priced and is_asked
+        self.price = price_of(self.name, self._options.prices, needed=needed)
         self._cache: ReplyCache | None = None
         if self._options.cache is not None:
             self._cache = ReplyCache(self._options.cache, model)

@@ -10,7 +10,16 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
-from langgraph_reflexion import ConfigurationError, Lessons, ReflexionMiddleware, WrappedAgent, create_reflexion
+from langgraph_reflexion import (
+    Budget,
+    Budgets,
+    ConfigurationError,
+    Lessons,
+    Memory,
+    ReflexionMiddleware,
+    WrappedAgent,
+    create_reflexion,
+)
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
 
@@ -44,21 +53,58 @@ def test_a_function_whose_check_is_code_needs_no_model_unless_it_reflects(strate
     assert (final["status"], final["trial"]) == ("solved", 2)
 
 
+def test_beside_a_function_the_reflection_model_is_model_enough():
+    lesson = "The next attempt must say that it is Rome."
+    writes = ScriptedChatModel(replies=[lesson])
+
+    def agent(text: str) -> str:
+        if lesson in text:
+            return "Rome"
+        return "Paris"
+
+    def check(result):
+        return result == "Rome", "wanted: Rome"
+
+    graph = create_reflexion(actor=agent, evaluator=check, reflection_model=writes).compile()
+    final = graph.invoke({"task": "Where?"})
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    assert len(writes.prompts) == 1
+
+
+def test_beside_a_function_the_reflection_model_judges():
+    judge = ScriptedChatModel(replies=["Verdict: yes"])
+    graph = create_reflexion(actor=lambda text: "Rome", evaluator="llm", reflection_model=judge).compile()
+    assert graph.invoke({"task": "Where?"})["status"] == "solved"
+
+
+def test_a_budget_of_money_needs_no_price_of_a_model_that_is_never_asked():
+    budgets = Budgets(task=Budget(cost=1))
+    graph = create_reflexion(
+        actor=lambda text: "Rome", evaluator=lambda result: True, strategy="retry", budgets=budgets
+    ).compile()
+    assert graph.invoke({"task": "Where?"})["status"] == "solved"
+
+
+def by_code(feedback):
+    """Reflect without a model."""
+    return "Say Rome."
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "says"),
     [
-        {"strategy": "reflexion"},
-        {"strategy": "retry", "evaluator": "llm"},
-        {"strategy": "retry", "memory": Lessons()},
-        {"reflection_model": lambda feedback: "Say Rome.", "memory": Lessons()},
+        ({"strategy": "last_attempt_and_reflexion"}, "strategy='last_attempt_and_reflexion'.*'retry' needs none"),
+        ({"strategy": "retry", "evaluator": "llm"}, "evaluator='llm' asks"),
+        ({"strategy": "retry", "memory": Lessons()}, r"lessons.*Lessons\(learn=False\) needs none"),
+        ({"reflection_model": by_code, "memory": Lessons()}, "lessons"),
+        ({"reflection_model": by_code, "memory": Memory(keep="summary")}, "keep='window' needs none"),
     ],
-    ids=["reflections", "a judge", "lessons", "lessons beside a function"],
+    ids=["reflections", "a judge", "lessons", "lessons beside a function", "a summary beside a function"],
 )
-def test_what_a_model_writes_needs_one(options):
+def test_what_a_model_writes_needs_one_and_the_error_says_what(options, says):
     given = {"actor": lambda text: "Paris", "evaluator": lambda result: False} | options
-    with pytest.raises(ConfigurationError, match="create_reflexion needs model=") as caught:
+    with pytest.raises(ConfigurationError, match=f"create_reflexion needs model=.*{says}"):
         create_reflexion(**given)
-    assert ("strategy='retry' needs none" in str(caught.value)) == (options == {"strategy": "reflexion"})
 
 
 @pytest.mark.parametrize("method", ["invoke", "ainvoke", "stream", "batch"])
