@@ -69,7 +69,7 @@ def _blocking(hook: Callable[..., Coroutine[Any, Any, Update | None]]) -> Callab
 
 @checked
 class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
-    """Lets an agent of `create_agent` retry a failed task, with its reflections in the system prompt.
+    """Lets an agent of `create_agent` retry a failed task, with its reflections in the message of the task.
 
     The last human message is the task. When the evaluation of the answer fails, the middleware writes a reflection,
     removes the trial's messages from the conversation, and the agent starts over. Each further human message on a
@@ -207,7 +207,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> Response:
-        """Add the lessons to the system prompt."""
+        """Call the model with the lessons after the task, in a message that the conversation does not keep."""
         with ambient(_in_trial(request)):
             response = await handler(self._with_lessons(request))
         return _called(request, response)
