@@ -202,3 +202,15 @@ def test_long_words_of_a_check_are_shortened_in_their_middle():
     assert words.startswith("aaa")
     assert words.endswith("bbb")
     assert len(words) <= LONGEST_CHECK + len(" [...] ")
+
+
+def test_long_words_lose_drawn_lines_before_anything_else():
+    failures = [f"FAILED test_{number}: wanted {number}" for number in range(15)]
+    words = "\n".join(["=" * 80, *failures, "." * 30 + " " * 40 + "[100%]"])
+    shown = check_words({"success": False, "score": 0.0, "feedback": words}, "words")
+    assert shown.splitlines() == ["===", *failures, "." * 30 + "   [100%]"]
+
+
+def test_short_words_are_shown_as_they_are():
+    drawn = f"wanted: {'=' * 30}; got: {'=' * 29}"
+    assert check_words({"success": False, "score": 0.0, "feedback": drawn}, "words") == drawn

@@ -33,6 +33,8 @@ STOPPED = {
 by themselves. The two are prompts with different wordings, so neither can be made of the other.
 """
 
+_DRAWN = re.compile(r"([=\-_*#~ ])\1{19,}")
+"""A line that is drawn, or a gap that aligns what follows."""
 _ERROR = re.compile(r"\W*(?:error|exception|traceback)\b", re.IGNORECASE)
 
 
@@ -56,6 +58,9 @@ def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:
         if not score:
             return NOT_ACCEPTED
         return f"{NOT_ACCEPTED} The score was {score:g}."
+    if len(words) > LONGEST_CHECK:
+        # A drawn line would push words out.
+        words = _DRAWN.sub(r"\1\1\1", words)
     if len(words) <= LONGEST_CHECK:
         return words
     half = LONGEST_CHECK // 2
