@@ -233,9 +233,9 @@ class Customers:
     async def restart(self) -> None:
         """Kill the service among the requests that are in flight, and start it again."""
         async with self._alone:
-            self._running.clear()
-            # Meanwhile those in flight get ahead.
+            # At any moment of the requests that are in flight.
             await asyncio.sleep(self.chance.random() / 10)
+            self._running.clear()
             self.service.kill()
             self.outcome.kills += 1
             await self.service.start()
