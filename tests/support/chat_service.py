@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -311,11 +312,12 @@ async def play(
 def _requests(chance: random.Random, users: int, requests: int) -> list[dict[str, Any]]:
     """Return the requests in a random order: a fifth of the busy user, and as many of each other user."""
     asked = []
+    others = cycle(range(1, users))
     for number in range(requests):
-        user = f"user{1 + number % (users - 1)}"
-        parcel = chance.randrange(4)
         if number % 5 == 0:
             user, parcel = BUSY, number
+        else:
+            user, parcel = f"user{next(others)}", chance.randrange(4)
         asked.append({"user": user, "thread": f"{user}-{number}", "text": question(user, parcel)})
     chance.shuffle(asked)
     return asked
