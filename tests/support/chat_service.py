@@ -281,15 +281,19 @@ class Customers:
 
 
 async def play(
-    folder: Path, users: int, requests: int, kills: int, *, limit: int = LIMIT, samples: int = 10, say: Any = print
+    folder: Path, users: int, requests: int, kills: int, *, limit: int = LIMIT, say: Any = print
 ) -> Outcome:
-    """Send the requests, kill the service at random moments of the first three quarters, and look at what is left."""
+    """Send the requests, kill the service at random moments of the first three quarters, and look at what is left.
+
+    It is looked at ten times, or less often where there are few requests: nobody asks meanwhile.
+    """
     chance = random.Random(0)
     service = Service(folder, limit)
     await service.start()
     customers = Customers(service, chance, _requests(chance, users, requests))
     moments = sorted(chance.sample(range(1, requests * 3 // 4), kills))
-    looks = [requests * number // samples for number in range(1, samples + 1)]
+    between = max(requests // 10, 2 * CLIENTS)
+    looks = [*range(between, requests, between), requests]
 
     async def customer(client: httpx.AsyncClient) -> None:
         while customers.pending:
