@@ -42,7 +42,9 @@ class Game:
 
     @property
     def syntax(self) -> Syntax:
-        return "put" if self.grammar is not None and "put {o} in/on {r}" in self.grammar else "move"
+        if self.grammar is not None and "put {o} in/on {r}" in self.grammar:
+            return "put"
+        return "move"
 
 
 class Engine(Protocol):

@@ -39,7 +39,8 @@ class ALFWorldEpisode(Episode):
         self._put = PUT_FORMS[syntax]
         self._left = max_steps
         self._strict = strict
-        self._terminated = self._truncated = False
+        self._terminated = False
+        self._truncated = False
         self.observation = engine.reset().removeprefix(_BANNER).strip()
 
     def step(self, action: Action) -> StepResult:
@@ -48,7 +49,8 @@ class ALFWorldEpisode(Episode):
             result = StepResult(_OVER, terminated=self._terminated, truncated=self._truncated)
         else:
             result = super().step(action)
-        return replace(result, reward=1.0 if self._engine.won else 0.0)
+        # Also for an invalid action, which leaves the goal as it was.
+        return replace(result, reward=float(self._engine.won))
 
     def invalid(self, why: str) -> str:
         if self._strict:
@@ -71,7 +73,8 @@ class ALFWorldEpisode(Episode):
     @action(*PUT_FORMS.values(), "put {object} in {receptacle}", "put {object} on {receptacle}")
     def put(self, object: Object, receptacle: Receptacle) -> StepResult:
         """Put the object that you carry in or on the receptacle where you are."""
-        return self._execute(self._put.format(object=plain_name(object), receptacle=plain_name(receptacle)))
+        command = self._put.format(object=plain_name(object), receptacle=plain_name(receptacle))
+        return self._execute(command)
 
     @action("open {receptacle}")
     def open(self, receptacle: Receptacle) -> StepResult:
@@ -137,4 +140,10 @@ class ALFWorldEpisode(Episode):
 
 def game_forms(put: str) -> list[str]:
     """Return the forms of all actions, given that of setting an object down."""
-    return [put if spec.name == "put" else spec.forms[0] for spec in ALFWorldEpisode.actions().values()]
+    forms = []
+    for spec in ALFWorldEpisode.actions().values():
+        if spec.name == "put":
+            forms.append(put)
+        else:
+            forms.append(spec.forms[0])
+    return forms

@@ -36,9 +36,15 @@ class Target(NamedTuple):
 
 def instruction(kind: Kind, thing: str, target: str = "", lamp: str = LAMP, wording: int = 0) -> str:
     """Return a task in words; things and receptacles are classes, and `wording` is 0 or 1."""
+    article = "a"
+    if thing[0] in "AEIOU":
+        article = "an"
+    preposition = "on"
+    if target in rooms()["inside"]:
+        preposition = "in"
     return _TEMPLATES[kind][wording].format(
-        a="an" if thing[0] in "AEIOU" else "a",
-        at="in" if target in rooms()["inside"] else "on",
+        a=article,
+        at=preposition,
         thing=thing.lower(),
         place=target.lower(),
         lamp=lamp.lower(),
@@ -47,7 +53,19 @@ def instruction(kind: Kind, thing: str, target: str = "", lamp: str = LAMP, word
 
 def suits(kind: Kind, thing: str) -> bool:
     """Return whether a task of this type can be about things of a class."""
-    return thing != LAMP and (kind not in _STATES or thing in rooms()["properties"][_STATES[kind][0]])
+    if thing == LAMP:
+        return False
+    if kind not in _STATES:
+        return True
+    needed, _ = _STATES[kind]
+    return thing in rooms()["properties"][needed]
+
+
+def copies(kind: str) -> int:
+    """Return the number of things that a task of this type is about."""
+    if kind == "two":
+        return 2
+    return 1
 
 
 def goal(kind: Kind, thing: str, target: str = "", lamp: str = LAMP) -> str:
@@ -64,48 +82,82 @@ def goal(kind: Kind, thing: str, target: str = "", lamp: str = LAMP) -> str:
         other = f"(and (not (= ?o ?p)) (objectType ?p {thing}Type) (inReceptacle ?p ?r))"
         put += f" (exists (?p - object) {other})"
     elif kind in _STATES:
-        put += "".join(f" ({predicate} ?o)" for predicate in _STATES[kind])
+        needed, state = _STATES[kind]
+        put += f" ({needed} ?o) ({state} ?o)"
     return f"(:goal (exists (?r - receptacle) (exists (?o - object) (and {put}))))"
 
 
 def build_game(id_: str, kind: Kind, plan: Plan, items: list[Item], chosen: Target, wording: int) -> Game:
     """Return the game of a room and a task, with its solution; `wording` is 0 or 1."""
+    thing, target = chosen
     return Game(
         id=id_,
         kind=kind,
-        instruction=instruction(kind, *chosen, wording=wording),
-        problem=_problem(plan, items, goal(kind, *chosen)),
+        instruction=instruction(kind, thing, target, wording=wording),
+        problem=_problem(plan, items, goal(kind, thing, target)),
         walkthrough=_walkthrough(kind, plan, items, chosen),
     )
 
 
 def _problem(plan: Plan, items: list[Item], wanted: str) -> str:
+    """Return a room and a goal as a problem in PDDL."""
+    lines = ["(define (problem generated)", "(:domain alfred)"]
+    lines.append("(:objects")
+    lines += _declarations(plan, items)
+    lines.append(")")
+    lines.append("(:init")
+    lines += _facts(plan, items)
+    lines += ["(= (total-cost) 0)", ")"]
+    lines += [wanted, ")", ""]
+    return "\n".join(lines)
+
+
+def _declarations(plan: Plan, items: list[Item]) -> list[str]:
     data = rooms()
+    lines = ["agent1 - agent"]
     # The original engine needs all types of the domain and the goal declared, even those that a room lacks.
-    rtypes = sorted(data["holds"])
-    otypes = sorted({cls for room in data["rooms"].values() for cls in room["things"]})
-    declared = [
-        "agent1 - agent",
-        *(f"{cls}Type - rtype" for cls in rtypes),
-        *(f"{cls}Type - otype" for cls in otypes),
-        *(f"{place} - location" for place in (plan.start, *(r.location for r in plan.receptacles))),
-        *(f"{r.id} - receptacle" for r in plan.receptacles),
-        *(f"{item.id} - object" for item in items),
-    ]
-    facts = [f"(atLocation agent1 {plan.start})"]
-    for r in plan.receptacles:
-        facts += [f"(receptacleType {r.id} {r.cls}Type)", f"(receptacleAtLocation {r.id} {r.location})"]
-        facts += [f"(openable {r.id})"] * (r.cls in data["opens"])
+    for cls in sorted(data["holds"]):
+        lines.append(f"{cls}Type - rtype")
+    things: set[str] = set()
+    for room in data["rooms"].values():
+        things.update(room["things"])
+    for cls in sorted(things):
+        lines.append(f"{cls}Type - otype")
+    lines.append(f"{plan.start} - location")
+    for receptacle in plan.receptacles:
+        lines.append(f"{receptacle.location} - location")
+    for receptacle in plan.receptacles:
+        lines.append(f"{receptacle.id} - receptacle")
     for item in items:
-        facts += [f"(objectType {item.id} {item.cls}Type)", f"(inReceptacle {item.id} {item.receptacle.id})"]
-        facts += [f"(objectAtLocation {item.id} {item.receptacle.location})"]
-        facts += [f"(pickupable {item.id})"] * (item.cls != LAMP)
-        facts += [f"({name} {item.id})" for name, classes in data["properties"].items() if item.cls in classes]
+        lines.append(f"{item.id} - object")
+    return lines
+
+
+def _facts(plan: Plan, items: list[Item]) -> list[str]:
+    """Return what holds at the start."""
+    data = rooms()
+    facts = [f"(atLocation agent1 {plan.start})"]
+    for receptacle in plan.receptacles:
+        id_ = receptacle.id
+        facts.append(f"(receptacleType {id_} {receptacle.cls}Type)")
+        facts.append(f"(receptacleAtLocation {id_} {receptacle.location})")
+        if receptacle.cls in data["opens"]:
+            facts.append(f"(openable {id_})")
+    for item in items:
+        facts.append(f"(objectType {item.id} {item.cls}Type)")
+        facts.append(f"(inReceptacle {item.id} {item.receptacle.id})")
+        facts.append(f"(objectAtLocation {item.id} {item.receptacle.location})")
+        if item.cls != LAMP:
+            facts.append(f"(pickupable {item.id})")
+        for name, classes in data["properties"].items():
+            if item.cls in classes:
+                facts.append(f"({name} {item.id})")
     here = {item.cls for item in items}
-    for cls in sorted({r.cls for r in plan.receptacles}):
-        facts += [f"(canContain {cls}Type {thing}Type)" for thing in data["holds"][cls] if thing in here]
-    lines = ["(define (problem generated)", "(:domain alfred)", "(:objects", *declared, ")", "(:init", *facts]
-    return "\n".join([*lines, "(= (total-cost) 0)", ")", wanted, ")", ""])
+    for cls in sorted({receptacle.cls for receptacle in plan.receptacles}):
+        for thing in data["holds"][cls]:
+            if thing in here:
+                facts.append(f"(canContain {cls}Type {thing}Type)")
+    return facts
 
 
 @dataclass
@@ -130,19 +182,29 @@ class _Walk:
 
 
 def _walkthrough(kind: Kind, plan: Plan, items: list[Item], chosen: Target) -> tuple[str, ...]:
-    ids = [*(r.id for r in plan.receptacles), *(item.id for item in items)]
-    called = names(id_.lower() for id_ in ids)
+    """Return the commands that solve a task."""
+    ids = [receptacle.id.lower() for receptacle in plan.receptacles]
+    ids += [item.id.lower() for item in items]
+    called = names(ids)
     walk = _Walk(called)
-    first = {r.cls: r for r in reversed(plan.receptacles)}
-    for item in [item for item in items if item.cls == chosen.thing][: 2 if kind == "two" else 1]:
+    # The first receptacle of each class.
+    first: dict[str, Receptacle] = {}
+    for receptacle in plan.receptacles:
+        first.setdefault(receptacle.cls, receptacle)
+    tool = rooms()["tools"].get(kind)
+    wanted = [item for item in items if item.cls == chosen.thing]
+    for item in wanted[: copies(kind)]:
         thing = called[item.id.lower()]
-        walk.commands.append(f"take {thing} from {walk.reach(item.receptacle)}")
-        if tool := rooms()["tools"].get(kind):
-            walk.commands.append(f"{kind} {thing} with {walk.reach(first[tool], inside=False)}")
+        source = walk.reach(item.receptacle)
+        walk.commands.append(f"take {thing} from {source}")
+        if tool:
+            station = walk.reach(first[tool], inside=False)
+            walk.commands.append(f"{kind} {thing} with {station}")
         if kind == "look":
             lamp = next(item for item in items if item.cls == LAMP)
             walk.reach(lamp.receptacle)
             walk.commands.append(f"use {called[lamp.id.lower()]}")
         else:
-            walk.commands.append(f"move {thing} to {walk.reach(first[chosen.target])}")
+            target = walk.reach(first[chosen.target])
+            walk.commands.append(f"move {thing} to {target}")
     return tuple(walk.commands)

@@ -30,14 +30,26 @@ KINDS: dict[str, Kind] = {
 }
 """ALFWorld's six task types by their names in ALFRED."""
 
+# The word of a goal that gives its type away.
+_SIGNS: dict[str, Kind] = {
+    "istoggled": "look",
+    "isclean": "clean",
+    "ishot": "heat",
+    "iscool": "cool",
+    "=": "two",
+}
+
 _LAYOUTS = ("json_2.1.2", "json_2.1.1", "")
 """The folders of a download that may hold the splits: `alfworld-download` unpacks json_2.1.2 into `json_2.1.1`."""
 
 
 def official_folder(root: str | Path, split: str) -> Path:
     """Return the folder of an official split below that of a download, where its games are or should be."""
-    folders = [Path(root).expanduser() / layout / split for layout in _LAYOUTS]
-    return next((folder for folder in folders if any(folder.rglob("game.tw-pddl"))), folders[-1])
+    for layout in _LAYOUTS:
+        folder = Path(root).expanduser() / layout / split
+        if any(folder.rglob("game.tw-pddl")):
+            return folder
+    return folder
 
 
 def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
@@ -57,10 +69,12 @@ def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
         raise ConfigurationError(f"{root} is not a folder: give one that holds game.tw-pddl files")
     empty = True
     for at, below, _ in os.walk(root):
+        # In place, as `os.walk` goes on with this very list.
         below.sort()
         path = Path(at).relative_to(root).as_posix()
         id_ = f"{name or root.resolve().name}/{path}".removesuffix("/.")
-        if game := _game_in(Path(at), id_, states=not name):
+        game = _game_in(Path(at), id_, states=not name)
+        if game:
             empty = False
             yield game
     if empty:
@@ -74,9 +88,10 @@ def game_of(folder: Path, id_: str) -> Game:
     Raises:
         EnvironmentUnavailable: There is no game, or its file is broken.
     """
-    if game := _game_in(folder, id_):
-        return game
-    raise EnvironmentUnavailable(f"the task's game is missing: there is none in {folder}")
+    game = _game_in(folder, id_)
+    if game is None:
+        raise EnvironmentUnavailable(f"the task's game is missing: there is none in {folder}")
+    return game
 
 
 class _Parameters(BaseModel):
@@ -106,24 +121,40 @@ def _game_in(folder: Path, id_: str, *, states: bool = True) -> Game | None:
     """Return the game in a folder; None if there is none, or one that is left out."""
     if "movable" in id_ or "Sliced" in id_:
         return None
-    path, state, described = (folder / name for name in ("game.tw-pddl", "initial_state.pddl", "traj_data.json"))
+    path = folder / "game.tw-pddl"
+    state = folder / "initial_state.pddl"
+    described = folder / "traj_data.json"
+    # The file that an error is about.
+    read_now = path
     try:
-        if not path.is_file():
-            path = described
-            return _state(id_, state, described) if states and state.is_file() and described.is_file() else None
-        file = _File.model_validate_json(path.read_text(encoding="utf-8-sig"))
-        if not file.solvable:
-            return None
-        named = [KINDS[type_] for part in id_.split("/") if (type_ := part.partition("-")[0]) in KINDS]
-        kind = named[0] if named else _kind_by_goal(file.pddl_problem)
-        if not (text := task_text(file.grammar)):
-            raise UnreadableError("its grammar has no task")
+        if path.is_file():
+            return _from_file(id_, path)
+        read_now = described
+        if states and state.is_file() and described.is_file():
+            return _from_state(id_, state, described)
+        return None
     except (OSError, ValueError) as error:
-        why = explain(error, "key") if isinstance(error, ValidationError) else str(error)
+        why = str(error)
+        if isinstance(error, ValidationError):
+            why = explain(error, "key")
         raise EnvironmentUnavailable(
-            f"{path} cannot be used: {why}. Remove it, or fetch it again (the official games: `alfworld-download -f`)"
+            f"{read_now} cannot be used: {why}. Remove it, or fetch it again (the official games: "
+            "`alfworld-download -f`)"
         ) from error
-    return kind and Game(
+
+
+def _from_file(id_: str, path: Path) -> Game | None:
+    """Return the game in a `game.tw-pddl`; None if it is left out."""
+    file = _File.model_validate_json(path.read_text(encoding="utf-8-sig"))
+    if not file.solvable:
+        return None
+    kind = _kind_by_name(id_) or _kind_by_goal(file.pddl_problem)
+    text = task_text(file.grammar)
+    if not text:
+        raise UnreadableError("its grammar has no task")
+    if kind is None:
+        return None
+    return Game(
         id=id_,
         kind=kind,
         instruction=text.removeprefix(PREFIX),
@@ -135,25 +166,44 @@ def _game_in(folder: Path, id_: str, *, states: bool = True) -> Game | None:
     )
 
 
-def _state(id_: str, path: Path, described: Path) -> Game | None:
+def _from_state(id_: str, path: Path, described: Path) -> Game | None:
     """Return a game from an initial state and ALFRED's description of its task; None for other task types."""
     description = _Description.model_validate_json(described.read_text(encoding="utf-8-sig"))
-    kind, asked = KINDS.get(description.task_type), description.pddl_params
+    kind = KINDS.get(description.task_type)
+    asked = description.pddl_params
     if kind is None or asked.object_sliced or asked.mrecep_target:
         return None
-    place = "" if kind == "look" else asked.parent_target or ""
-    words = (asked.object_target, place, asked.toggle_target or LAMP)
+    thing = asked.object_target
+    lamp = asked.toggle_target or LAMP
+    place = ""
+    if kind != "look":
+        place = asked.parent_target or ""
     problem = path.read_text(encoding="utf-8-sig")
     if not re.search(r"\(\s*:goal", problem, re.IGNORECASE):
-        problem = f"{problem.rstrip().removesuffix(')')}\n{goal(kind, *words)}\n)\n"
-    return Game(id_, kind, instruction(kind, *words), problem, source=str(path))
+        wanted = goal(kind, thing, place, lamp)
+        problem = f"{problem.rstrip().removesuffix(')')}\n{wanted}\n)\n"
+    return Game(id_, kind, instruction(kind, thing, place, lamp), problem, source=str(path))
+
+
+def _kind_by_name(id_: str) -> Kind | None:
+    """Return the type of a game in one of ALFRED's folders, whose names begin with it."""
+    for part in id_.split("/"):
+        type_, _, _ = part.partition("-")
+        if type_ in KINDS:
+            return KINDS[type_]
+    return None
 
 
 def _kind_by_goal(problem: str) -> Kind | None:
     """Return the type of a problem's goal; None if it has sliced things or movable receptacles."""
-    goal = next((part for part in read(problem) if part[:1] == [":goal"]), [])
-    words = set(re.findall(r"[\w=]+", str(goal)))
+    words: set[str] = set()
+    for part in read(problem):
+        if part[:1] == [":goal"]:
+            words = set(re.findall(r"[\w=]+", str(part)))
+            break
     if words & {"issliced", "inreceptacleobject", "forall"}:
         return None
-    signs: dict[str, Kind] = {"istoggled": "look", "isclean": "clean", "ishot": "heat", "iscool": "cool", "=": "two"}
-    return next((kind for sign, kind in signs.items() if sign in words), "pick")
+    for sign, kind in _SIGNS.items():
+        if sign in words:
+            return kind
+    return "pick"

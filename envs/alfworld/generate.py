@@ -16,7 +16,7 @@ from random import Random
 from typing import TypeAlias
 
 from langgraph_reflexion.envs.alfworld.engine import Game, Kind
-from langgraph_reflexion.envs.alfworld.game_builder import LAMP, Target, build_game, suits
+from langgraph_reflexion.envs.alfworld.game_builder import LAMP, Target, build_game, copies, suits
 from langgraph_reflexion.envs.alfworld.rooms import Item, Plan, floor_plan, place_item, rooms
 
 COUNTS: dict[Kind, int] = {"clean": 31, "pick": 24, "heat": 23, "cool": 21, "look": 18, "two": 17}
@@ -31,8 +31,19 @@ ROOMS = ("kitchen", "bedroom", "livingroom", "kitchen", "bathroom", "bedroom", "
 TASKS = 6
 """Number of tasks of each split in a room."""
 
-GENERATED = {"generated-134": sum(COUNTS.values())} | dict.fromkeys(SHARED_SPLITS, TASKS * len(ROOMS))
+GENERATED = {
+    "generated-134": sum(COUNTS.values()),
+    "shared-rooms-train": TASKS * len(ROOMS),
+    "shared-rooms-test": TASKS * len(ROOMS),
+}
 """Number of games by split."""
+
+
+Wish: TypeAlias = tuple[str, list[str]]
+"""What a task can ask for: a class of thing, and the classes of receptacle where it may have to go."""
+
+Tasks: TypeAlias = list[tuple[Kind, Target, int]]
+"""Tasks of a room: type, target and wording."""
 
 
 @lru_cache(256)
@@ -45,63 +56,98 @@ def generated_game(split: str, seed: int, index: int) -> Game:
 
 def generate(kind: Kind, *, seed: int, index: int, split: str = "generated") -> Game:
     """Generate a solvable game, with an id such as `generated-134/s0/007-heat-kitchen`."""
+    data = rooms()
     random = Random(f"alfworld game {seed} {index} {kind}")
-    weights = rooms()["tasks"][kind]
+    weights = data["tasks"][kind]
     room = random.choices(list(weights), list(weights.values()))[0]
-    plan = floor_plan(room, random.randrange(rooms()["plans"]), seed)
+    number = random.randrange(data["plans"])
+    plan = floor_plan(room, number, seed)
     chosen = _choose(kind, plan, random)
-    items = _furnish(plan, random, rooms()["surprise"], kind, chosen)
-    return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{room}", kind, plan, items, chosen, random.randrange(2))
+    items = _furnish(plan, random, data["surprise"], kind, chosen)
+    wording = random.randrange(2)
+    id_ = f"{split}/s{seed}/{index:03d}-{kind}-{room}"
+    return build_game(id_, kind, plan, items, chosen, wording)
 
 
 @cache
 def _order() -> tuple[Kind, ...]:
     """Return the types of the games of `generated-134`, apportioned one by one by Sainte-Laguë's rule."""
-    got, order = Counter[Kind](), list[Kind]()
+    got: Counter[Kind] = Counter()
+    order: list[Kind] = []
+
+    def claim(kind: Kind) -> float:
+        return COUNTS[kind] / (2 * got[kind] + 1)
+
     while len(order) < sum(COUNTS.values()):
-        order.append(max(COUNTS, key=lambda kind: COUNTS[kind] / (2 * got[kind] + 1)))
-        got[order[-1]] += 1
+        kind = max(COUNTS, key=claim)
+        order.append(kind)
+        got[kind] += 1
     return tuple(order)
 
 
 def _choose(kind: Kind, plan: Plan, random: Random) -> Target:
+    """Draw what a task of this type asks for, of all that the room may hold."""
     data = rooms()
-    held: dict[str, set[str]] = defaultdict(set)
+    holders: dict[str, set[str]] = defaultdict(set)
     for receptacle in plan.receptacles:
         for cls in data["holds"][receptacle.cls]:
-            held[cls].add(receptacle.cls)
-    barred = set(data["singles"]) if kind == "two" else {data["tools"].get(kind)}
-    options: list[tuple[str, list[str]]] = []
-    for thing in sorted(data["rooms"][plan.room]["things"]):
-        if not held[thing] or not suits(kind, thing):
+            holders[cls].add(receptacle.cls)
+    options: list[Wish] = []
+    things = data["rooms"][plan.room]["things"]
+    for thing in sorted(things):
+        where = holders[thing]
+        if not where or not suits(kind, thing):
             continue
-        targets = sorted(held[thing] - barred)
-        # In pick and two the thing starts in another receptacle, so there has to be one.
         if kind == "look":
             options.append((thing, [""]))
-        elif targets and len(held[thing]) > 1:
+            continue
+        targets = sorted(where - _excluded(kind))
+        # In pick and two the thing starts in another receptacle, so there has to be one.
+        if targets and len(where) > 1:
             options.append((thing, targets))
     thing, targets = random.choice(options)
-    return Target(thing, random.choice(targets))
+    target = random.choice(targets)
+    return Target(thing, target)
+
+
+def _excluded(kind: Kind) -> set[str]:
+    """Return the classes of receptacle to which no task of this type takes a thing."""
+    data = rooms()
+    if kind == "two":
+        return set(data["singles"])
+    if kind in data["tools"]:
+        return {data["tools"][kind]}
+    return set()
 
 
 def _furnish(plan: Plan, random: Random, surprise: float, kind: str = "", chosen: Target | None = None) -> list[Item]:
     """Place the things of a room, this share of them where one would not look first, and those that a task needs."""
-    data, items, used = rooms(), list[Item](), set[str]()
-    for cls, thing in data["rooms"][plan.room]["things"].items():
-        count, share, barred = random.randint(*thing["count"]), 0.0 if cls == LAMP else surprise, ""
+    data = rooms()
+    wanted = data["wanted"]
+    items: list[Item] = []
+    used: set[str] = set()
+    things = data["rooms"][plan.room]["things"]
+    for cls, thing in things.items():
+        low, high = thing["count"]
+        count = random.randint(low, high)
+        share = surprise
+        barred = ""
+        if cls == LAMP:
+            share = 0.0
         if chosen and cls == chosen.thing:
-            count = (2 if kind == "two" else 1) + (random.random() < data["wanted"]["spare"])
-            share = data["wanted"]["surprise"]
-            barred = chosen.target if kind in ("pick", "two") else ""
+            count = copies(kind)
+            if random.random() < wanted["spare"]:
+                count += 1
+            share = wanted["surprise"]
+            # It must not lie where it has to go.
+            if kind in ("pick", "two"):
+                barred = chosen.target
         holders = [r for r in plan.receptacles if cls in data["holds"][r.cls] and r.cls != barred]
-        for _ in range(count if holders else 0):
+        if not holders:
+            continue
+        for _ in range(count):
             items.append(place_item(cls, thing["usual"], holders, share, random, used))
     return items
-
-
-Tasks: TypeAlias = list[tuple[Kind, Target, int]]
-"""Tasks of a room: type, target and wording."""
 
 
 def shared_game(split: str, seed: int, index: int) -> Game:
@@ -109,58 +155,71 @@ def shared_game(split: str, seed: int, index: int) -> Game:
     number, room = divmod(index, len(ROOMS))
     plan, items, tasks = shared_room(room, seed)
     kind, chosen, wording = tasks[2 * number + SHARED_SPLITS.index(split)]
-    return build_game(f"{split}/s{seed}/{index:03d}-{kind}-{plan.room}", kind, plan, items, chosen, wording)
+    id_ = f"{split}/s{seed}/{index:03d}-{kind}-{plan.room}"
+    return build_game(id_, kind, plan, items, chosen, wording)
 
 
 @lru_cache(64)
 def shared_room(number: int, seed: int) -> tuple[Plan, list[Item], Tasks]:
     """Return one of a seed's shared rooms, counted from 0, as it is at the start of each of its tasks."""
-    type_ = ROOMS[number]
+    room = ROOMS[number]
     # No two rooms of a type have the same furniture.
-    plans = Random(f"alfworld shared plans {seed} {type_}").sample(range(rooms()["plans"]), len(ROOMS))
-    plan = floor_plan(type_, plans[ROOMS[:number].count(type_)], seed)
+    random = Random(f"alfworld shared plans {seed} {room}")
+    numbers = range(rooms()["plans"])
+    plans = random.sample(numbers, len(ROOMS))
+    earlier = ROOMS[:number].count(room)
+    plan = floor_plan(room, plans[earlier], seed)
+    needed = len(SHARED_SPLITS) * TASKS
     for attempt in count():
         random = Random(f"alfworld shared room {seed} {number} {attempt}")
         # Any thing may be the target of a task.
         items = _furnish(plan, random, rooms()["wanted"]["surprise"])
-        tasks = _tasks(plan, items, random)
+        tasks = _tasks(plan, items, needed, random)
         # About one in hundreds of small bathrooms holds too few things.
-        if len(tasks) == 2 * TASKS:
+        if len(tasks) == needed:
             break
     return plan, items, tasks
 
 
-def _tasks(plan: Plan, items: list[Item], random: Random) -> Tasks:
-    """Return the tasks of both splits, types in turn, without duplicates."""
-    left: dict[Kind, list[tuple[str, list[str]]]] = {}
-    for kind, there in rooms()["tasks"].items():
-        if plan.room in there:
+def _tasks(plan: Plan, items: list[Item], number: int, random: Random) -> Tasks:
+    """Return this number of tasks of both splits, or fewer, types in turn, without duplicates."""
+    left: dict[Kind, list[Wish]] = {}
+    for kind, weights in rooms()["tasks"].items():
+        if plan.room in weights:
             left[kind] = sorted(_possible(kind, plan, items))
             random.shuffle(left[kind])
     tasks: Tasks = []
-    while len(tasks) < 2 * TASKS and any(left.values()):
-        for kind in [kind for kind in left if left[kind]]:
-            thing, targets = left[kind].pop()
-            tasks.append((kind, Target(thing, random.choice(targets)), random.randrange(2)))
-    tasks = tasks[: 2 * TASKS]
+    while len(tasks) < number and any(left.values()):
+        for kind, wishes in left.items():
+            if not wishes:
+                continue
+            thing, targets = wishes.pop()
+            target = random.choice(targets)
+            wording = random.randrange(2)
+            tasks.append((kind, Target(thing, target), wording))
+    # The last turn may have made too many.
+    tasks = tasks[:number]
     random.shuffle(tasks)
     return tasks
 
 
-def _possible(kind: Kind, plan: Plan, items: list[Item]) -> Iterator[tuple[str, list[str]]]:
+def _possible(kind: Kind, plan: Plan, items: list[Item]) -> Iterator[Wish]:
     """Yield the things that a task of this type can ask for, with their possible targets."""
-    data, there = rooms(), {receptacle.cls for receptacle in plan.receptacles}
+    data = rooms()
+    furniture = {receptacle.cls for receptacle in plan.receptacles}
     lying: dict[str, list[str]] = defaultdict(list)
     for item in items:
         lying[item.cls].append(item.receptacle.cls)
-    tool = data["tools"].get(kind)
     for thing, where in lying.items():
-        if not suits(kind, thing) or len(where) < 1 + (kind == "two"):
+        if not suits(kind, thing) or len(where) < copies(kind):
             continue
         if kind == "look":
             yield thing, [""]
             continue
-        barred = {tool} if tool else {*where, *(data["singles"] if kind == "two" else ())}
-        targets = sorted(cls for cls in there - barred if thing in data["holds"][cls])
+        excluded = _excluded(kind)
+        # Other tasks change the thing, which may then go back to where it was.
+        if kind in ("pick", "two"):
+            excluded.update(where)
+        targets = [cls for cls in sorted(furniture - excluded) if thing in data["holds"][cls]]
         if targets:
             yield thing, targets

@@ -51,28 +51,40 @@ class Household:
     def see(self, observation: str) -> None:
         """Update the map with one observation."""
         if opens := _OPENS.match(observation):
-            self.opened[opens["place"]] = opens["how"] == "open"
-            self.shut.setdefault(opens["place"], self.opened[opens["place"]])
+            place = opens["place"]
+            is_open = opens["how"] == "open"
+            self.opened[place] = is_open
+            # What is opened for the first time was shut, and what is closed was not.
+            self.shut.setdefault(place, is_open)
         elif takes := _TAKES.match(observation):
-            if takes["thing"] not in self.moved:
-                self.lay[takes["thing"]] = takes["place"]
-            self.moved[takes["thing"]] = ""
+            thing = takes["thing"]
+            if thing not in self.moved:
+                self.lay[thing] = takes["place"]
+            self.moved[thing] = ""
         elif puts := _PUTS.match(observation):
             self.moved[puts["thing"]] = puts["place"]
         elif changes := _CHANGES.match(observation):
             self._becomes(changes["thing"], _STATES[changes["how"]])
         elif carries := _CARRIES.match(observation):
-            self.moved |= dict.fromkeys(_names(carries["listed"]), "")
+            for thing in _names(carries["listed"]):
+                self.moved[thing] = ""
         self._describe(observation)
 
     def inside(self, place: str) -> list[str]:
         """Return the things known to be at a place now."""
-        there = [thing for thing, first in self.lay.items() if self.moved.get(thing, first) == place]
-        return [*there, *(thing for thing, now in self.moved.items() if now == place and thing not in there)]
+        there = []
+        for thing, first in self.lay.items():
+            if self.moved.get(thing, first) == place:
+                there.append(thing)
+        for thing, now in self.moved.items():
+            if now == place and thing not in there:
+                there.append(thing)
+        return there
 
     def is_open(self, place: str) -> bool:
         """Return whether a place is open now, as far as known, or has no door."""
-        return self.opened.get(place, not self.shut.get(place, False))
+        was_shut = self.shut.get(place, False)
+        return self.opened.get(place, not was_shut)
 
     @property
     def held(self) -> list[str]:
@@ -82,36 +94,47 @@ class Household:
         for closed in _CLOSED.finditer(observation):
             self._stand_at(closed["place"], observation)
             self.shut.setdefault(closed["place"], True)
-        for seen in (*_ON.finditer(observation), *_IN.finditer(observation)):
-            place = seen["place"]
-            self._stand_at(place, observation)
-            if seen.re is _IN:
-                self.shut.setdefault(place, False)
-            things = _names(seen["listed"])
-            # What a person has written into an observation, or out of it, goes before what was known.
-            for gone in {*self.inside(place)} - {*things}:
-                self.lay.pop(gone, None)
-                self.moved.pop(gone, None)
-            for thing in things:
-                if thing not in self.moved:
-                    self.lay[thing] = place
-            if place not in self.looked_into:
-                self.looked_into.append(place)
+        for seen in _ON.finditer(observation):
+            self._see_inside(seen["place"], _names(seen["listed"]), observation)
+        for seen in _IN.finditer(observation):
+            self._see_inside(seen["place"], _names(seen["listed"]), observation)
+            self.shut.setdefault(seen["place"], False)
+
+    def _see_inside(self, place: str, things: list[str], observation: str) -> None:
+        """Note that a place holds these things and no others."""
+        self._stand_at(place, observation)
+        # What a person has written into an observation, or out of it, goes before what was known.
+        for known in self.inside(place):
+            if known not in things:
+                self.lay.pop(known, None)
+                self.moved.pop(known, None)
+        for thing in things:
+            if thing not in self.moved:
+                self.lay[thing] = place
+        if place not in self.looked_into:
+            self.looked_into.append(place)
 
     def _stand_at(self, place: str, observation: str) -> None:
         if observation.startswith("You arrive at"):
             self.at = place
 
     def _becomes(self, thing: str, state: str) -> None:
+        over = {state}
         # Hot and cool exclude each other.
-        kept = [each for each in self.states.get(thing, []) if {each, state} != {"hot", "cool"} and each != state]
-        self.states[thing] = [*kept, state]
+        if state in ("hot", "cool"):
+            over = {"hot", "cool"}
+        states = [each for each in self.states.get(thing, []) if each not in over]
+        states.append(state)
+        self.states[thing] = states
 
 
 def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]) -> MemoryMap:
     """Return the map of a trial; see `Environment.memory_map`."""
+    places: list[str] = []
+    if listed := _LISTED.search(opening):
+        places = _names(listed["listed"])
     house = Household(
-        places=_names(listed["listed"]) if (listed := _LISTED.search(opening)) else [],
+        places=places,
         lay=dict(known.get("lay", {})),
         looked_into=list(known.get("looked_into", [])),
         shut=dict(known.get("shut", {})),
@@ -120,12 +143,14 @@ def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, A
         house.see(step["observation"])
     lasting = {"lay": house.lay, "looked_into": house.looked_into, "shut": house.shut}
     # Before the first step there is nothing to add to the opening.
-    shown = house.looked_into or house.shut or house.lay or house.moved
-    return MemoryMap(tuple(_render(house)) if shown else (), lasting)
+    if not (house.looked_into or house.shut or house.lay or house.moved):
+        return MemoryMap((), lasting)
+    return MemoryMap(tuple(_render(house)), lasting)
 
 
 def _render(house: Household) -> Iterable[str]:
-    yield f"In hand: {', '.join(_with_states(house, house.held)) or 'nothing'}."
+    in_hand = ", ".join(_with_states(house, house.held)) or "nothing"
+    yield f"In hand: {in_hand}."
     if house.at:
         yield f"You stand at: {house.at}."
     put = [f"{thing} at {place}" for thing, place in house.moved.items() if place]
@@ -134,30 +159,59 @@ def _render(house: Household) -> Iterable[str]:
     changed = [thing for thing in house.states if thing not in house.held]
     if changed:
         yield f"Changed by you: {', '.join(_with_states(house, changed))}."
-    empty = []
-    for place in dict.fromkeys([*house.looked_into, *house.lay.values(), *house.moved.values()]):
-        things = house.inside(place) if place else []
-        if things:
-            more = "" if place in house.looked_into else " (and perhaps more)"
-            yield f"{place}{_door(house, place)}: {', '.join(things)}{more}."
-        elif place in house.looked_into:
-            empty.append(f"{place}{_door(house, place)}")
-    if empty:
-        yield f"Empty: {', '.join(empty)}."
-    closed = [place for place in house.shut if place not in house.looked_into and not house.is_open(place)]
+    yield from _render_places(house)
+    closed = []
+    new = []
+    for place in house.shut:
+        if place not in house.looked_into and not house.is_open(place):
+            closed.append(place)
+    for place in house.places:
+        if place not in house.looked_into and place not in house.shut:
+            new.append(place)
     if closed:
         yield f"Closed and not looked into: {', '.join(closed)}."
-    new = [place for place in house.places if place not in house.looked_into and place not in house.shut]
     if new:
         yield f"Not looked at yet: {', '.join(new)}."
 
 
-def _door(house: Household, place: str) -> str:
-    return "" if house.is_open(place) else " (closed)"
+def _render_places(house: Household) -> Iterable[str]:
+    """Yield a line for each place that holds something, and one for all that are empty."""
+    empty = []
+    for place in _known_places(house):
+        name = place
+        if not house.is_open(place):
+            name += " (closed)"
+        things = house.inside(place)
+        if things:
+            more = ""
+            if place not in house.looked_into:
+                more = " (and perhaps more)"
+            yield f"{name}: {', '.join(things)}{more}."
+        elif place in house.looked_into:
+            empty.append(name)
+    if empty:
+        yield f"Empty: {', '.join(empty)}."
+
+
+def _known_places(house: Household) -> list[str]:
+    """Return the places that were looked into or held something, in the order in which they became known."""
+    places = house.looked_into.copy()
+    for some in (house.lay, house.moved):
+        for place in some.values():
+            # The hand is no place.
+            if place and place not in places:
+                places.append(place)
+    return places
 
 
 def _with_states(house: Household, things: Iterable[str]) -> list[str]:
-    return [f"{thing} ({', '.join(house.states[thing])})" if thing in house.states else thing for thing in things]
+    shown = []
+    for thing in things:
+        if thing in house.states:
+            shown.append(f"{thing} ({', '.join(house.states[thing])})")
+        else:
+            shown.append(thing)
+    return shown
 
 
 def _names(listed: str) -> list[str]:

@@ -25,9 +25,11 @@ def read(text: str) -> list[Tree]:
         UnreadableError: It is not one expression, or parentheses do not match.
     """
     code = "\n".join(line.partition(";")[0] for line in text.lower().splitlines())
+    tokens = code.replace("(", " ( ").replace(")", " ) ").split()
     top: list[Tree] = []
+    # The expressions that are open, the innermost one last.
     stack = [top]
-    for token in code.replace("(", " ( ").replace(")", " ) ").split():
+    for token in tokens:
         if token == "(":
             inner: list[Tree] = []
             stack[-1].append(inner)
@@ -58,9 +60,12 @@ def typed(names: list[Tree]) -> Iterator[tuple[str, str]]:
         kind = next(rest, None)
         if not isinstance(kind, str):
             raise UnreadableError("a type is missing, or is not a plain name")
-        yield from ((each, kind) for each in pending)
+        for each in pending:
+            yield each, kind
         pending.clear()
-    yield from ((each, "object") for each in pending)
+    # Names without a type come last.
+    for each in pending:
+        yield each, "object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +83,56 @@ class Problem:
         Raises:
             UnreadableError: The text is not a valid PDDL problem.
         """
-        sections: dict[str, list[Tree]] = {}
-        for part in read(text)[1:]:
-            match part:
-                case [str(name), *rest] if name not in sections:
-                    sections[name] = rest
-                case _:
-                    raise UnreadableError(f"it has more than one section {part[0] if part else ''}")
-        if missing := {":objects", ":init", ":goal"} - sections.keys():
+        sections = _sections(read(text))
+        missing = {":objects", ":init", ":goal"} - sections.keys()
+        if missing:
             raise UnreadableError(f"it has no {' and no '.join(sorted(missing))}")
         if len(sections[":goal"]) != 1:
             raise UnreadableError("its goal is not one condition")
         types = dict(typed(sections[":objects"]))
-        facts = frozenset(fact for entry in sections[":init"] if (fact := _fact(entry)))
-        for fact in facts:
-            if undeclared := [name for name in fact[1:] if name not in types]:
-                raise UnreadableError(f"{undeclared[0]} is not declared, but used in ({' '.join(fact)})")
-        return cls(types, facts, sections[":goal"][0])
+        facts: set[Fact] = set()
+        for entry in sections[":init"]:
+            fact = _fact(entry)
+            if fact is None:
+                continue
+            undeclared = _first_undeclared(fact, types)
+            if undeclared:
+                raise UnreadableError(f"{undeclared} is not declared, but used in ({' '.join(fact)})")
+            facts.add(fact)
+        return cls(types, frozenset(facts), sections[":goal"][0])
+
+
+def _sections(tree: Tree) -> dict[str, list[Tree]]:
+    """Return the contents of a problem's sections by their names, such as `:init`."""
+    sections: dict[str, list[Tree]] = {}
+    for part in tree[1:]:
+        match part:
+            case [str(name), *rest] if name not in sections:
+                sections[name] = rest
+                continue
+        first: Tree = ""
+        if part:
+            first = part[0]
+        raise UnreadableError(f"it has more than one section {first}")
+    return sections
 
 
 def _fact(entry: Tree) -> Fact | None:
+    """Return a fact at the start; None for a number, and for what does not hold."""
     match entry:
         case ["=" | "not", *_]:
             return None
         case [_, *_] if all(isinstance(part, str) for part in entry):
             return tuple(str(part) for part in entry)
     raise UnreadableError("a fact at the start is not a plain list of names")
+
+
+def _first_undeclared(fact: Fact, types: Mapping[str, str]) -> str | None:
+    """Return the first argument of a fact that is not declared; None if all are."""
+    for name in fact[1:]:
+        if name not in types:
+            return name
+    return None
 
 
 Condition: TypeAlias = Callable[[Set[Fact]], bool]
@@ -132,7 +161,9 @@ class Grounder:
                 return self._joined(word, (self._ground(part, env) for part in parts))
             case ["not", part]:
                 ground = self._ground(part, env)
-                return not ground if isinstance(ground, bool) else lambda facts: not ground(facts)
+                if isinstance(ground, bool):
+                    return not ground
+                return lambda facts: not ground(facts)
             case ["exists", list() as declared, body]:
                 bindings = self._bindings(list(typed(declared)), self._guides(body), env)
                 return self._joined("or", (self._ground(body, found) for found in bindings))
@@ -144,37 +175,51 @@ class Grounder:
 
     def _joined(self, word: str, parts: Iterator[bool | Condition]) -> bool | Condition:
         """Join conditions, without those that are decided."""
+        # One true part decides an "or", and one false part an "and".
+        decisive = word == "or"
         kept: list[Condition] = []
         for part in parts:
             if not isinstance(part, bool):
                 kept.append(part)
-            elif part == (word == "or"):
-                return part
-        join = any if word == "or" else all
-        return (lambda facts: join(holds(facts) for holds in kept)) if kept else word == "and"
+            elif part == decisive:
+                return decisive
+        if not kept:
+            return not decisive
+        if decisive:
+            return lambda facts: any(holds(facts) for holds in kept)
+        return lambda facts: all(holds(facts) for holds in kept)
 
     def _literal(self, fact: Fact) -> bool | Condition:
+        predicate = fact[0]
         said = f"its goal contains ({' '.join(fact)})"
-        expected = ("object", "object") if fact[0] == "=" else self.predicates.get(fact[0])
+        expected = self.predicates.get(predicate)
+        if predicate == "=":
+            expected = ("object", "object")
         if expected is None:
-            raise UnreadableError(f"{said}, and the native engine knows no predicate {fact[0]}")
+            raise UnreadableError(f"{said}, and the native engine knows no predicate {predicate}")
         if len(fact) != len(expected) + 1:
-            raise UnreadableError(f"{said}, and {fact[0]} takes {len(expected)} arguments")
-        if undeclared := [word for word in fact[1:] if word not in self.problem.types]:
-            raise UnreadableError(f"{said}, and {undeclared[0]} is not declared")
-        if fact[0] == "=":
+            raise UnreadableError(f"{said}, and {predicate} takes {len(expected)} arguments")
+        undeclared = _first_undeclared(fact, self.problem.types)
+        if undeclared:
+            raise UnreadableError(f"{said}, and {undeclared} is not declared")
+        if predicate == "=":
             return fact[1] == fact[2]
-        return (lambda facts: fact in facts) if fact[0] in self.changing else fact in self.problem.facts
+        if predicate in self.changing:
+            return lambda facts: fact in facts
+        return fact in self.problem.facts
 
     def _guides(self, body: Tree) -> list[Fact]:
         """Return the permanent facts that are necessary for a condition, with their variables."""
         match body:
             case ["and", *parts]:
-                return [guide for part in parts for guide in self._guides(part)]
+                guides: list[Fact] = []
+                for part in parts:
+                    guides += self._guides(part)
+                return guides
             case ["exists", _, inner]:
                 return self._guides(inner)
-            case [str(name), *words] if name in self.predicates.keys() - self.changing:
-                return [(name, *(str(word) for word in words))]
+            case [str(name), *_] if name in self.predicates and name not in self.changing:
+                return [tuple(str(word) for word in body)]
         return []
 
     def _bindings(
@@ -184,11 +229,22 @@ class Grounder:
         if not names:
             yield env
             return
-        (name, kind), *rest = names
+        name, kind = names[0]
+        about = [guide for guide in guides if name in guide]
         for value, its_kind in self.problem.types.items():
-            if kind in ("object", its_kind):
-                found = {**env, name: value}
-                grounded = [tuple(found.get(word, word) for word in guide) for guide in guides if name in guide]
-                unknown = (fact for fact in grounded if fact not in self.problem.facts)
-                if all(any(word.startswith("?") for word in fact) for fact in unknown):
-                    yield from self._bindings(rest, guides, found)
+            if kind not in ("object", its_kind):
+                continue
+            found = env.copy()
+            found[name] = value
+            # Checked after each name: all combinations of all names would take minutes.
+            if self._may_hold(about, found):
+                yield from self._bindings(names[1:], guides, found)
+
+    def _may_hold(self, guides: list[Fact], env: dict[str, str]) -> bool:
+        """Return whether permanent facts hold, as far as their variables are bound."""
+        for guide in guides:
+            fact = tuple(env.get(word, word) for word in guide)
+            is_bound = not any(word.startswith("?") for word in fact)
+            if is_bound and fact not in self.problem.facts:
+                return False
+        return True

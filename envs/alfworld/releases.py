@@ -60,7 +60,10 @@ UNKNOWN = "its rules or wording are not those of json_2.1.1, json_2.1.2 or ALFWo
 def task_text(grammar: str) -> str:
     """Return the line of a grammar that states the task; empty if there is none."""
     found = _TASK.search(grammar)
-    return str(json.loads(found[2], strict=False)) if found else ""
+    if found is None:
+        return ""
+    # Not strict, so that a line end within the text is no error.
+    return str(json.loads(found[2], strict=False))
 
 
 def release_of(game: Game) -> Release | None:

@@ -6,6 +6,14 @@ from importlib.resources import files
 from random import Random
 from typing import Any, NamedTuple
 
+# What stands in ids for the signs that PDDL does not allow.
+_WORDS = {
+    "-": "_minus_",
+    "|": "_bar_",
+    "+": "_plus_",
+    ".": "_dot_",
+}
+
 
 class Receptacle(NamedTuple):
     """A piece of furniture: its class, its id in PDDL, and the id of its place."""
@@ -35,52 +43,96 @@ class Plan(NamedTuple):
 def rooms() -> dict[str, Any]:
     """Return the contents of `rooms.toml`, with groups expanded."""
     data = tomllib.loads(files(__package__).joinpath("rooms.toml").read_text(encoding="utf-8"))
-    for table in ("holds", "properties"):
-        for name, entries in data[table].items():
-            data[table][name] = sorted({c for entry in entries for c in data["groups"].get(entry, [entry])})
+    groups = data["groups"]
+    for table in (data["holds"], data["properties"]):
+        for name, entries in table.items():
+            classes: set[str] = set()
+            for entry in entries:
+                classes.update(groups.get(entry, [entry]))
+            table[name] = sorted(classes)
     return data
 
 
 def floor_plan(room: str, number: int, seed: int) -> Plan:
     """Return one of a seed's floor plans; their size grows with their number."""
     random = Random(f"alfworld plan {seed} {room} {number}")
+    # As a share of the largest plan.
     size = (number + random.random()) / rooms()["plans"]
     classes: list[str] = []
-    for cls, (low, high) in rooms()["rooms"][room]["receptacles"].items():
-        share = min(max(size + random.uniform(-0.2, 0.2), 0.0), 0.999)
-        classes += [cls] * (low + int(share * (high - low + 1)))
-    cells = random.sample([(x, z) for x in range(-9, 10) for z in range(-9, 10)], len(classes) + 1)
-    places = [_mangle(f"loc|{x}|{z}|{random.randrange(4)}|{random.choice((0, 30, 45, 60))}") for x, z in cells]
+    furniture = rooms()["rooms"][room]["receptacles"]
+    for cls, (low, high) in furniture.items():
+        share = size + random.uniform(-0.2, 0.2)
+        # Below 1, which would be one more than the highest number.
+        share = min(max(share, 0.0), 0.999)
+        count = low + int(share * (high - low + 1))
+        classes += [cls] * count
+    grid = [(x, z) for x in range(-9, 10) for z in range(-9, 10)]
+    # The agent starts on the first one.
+    cells = random.sample(grid, len(classes) + 1)
+    places = [_place_id(x, z, random) for x, z in cells]
     receptacles = []
     for cls, (x, z), place in zip(classes, cells[1:], places[1:], strict=True):
-        where = _point(x / 4, random.uniform(0.0, 2.2), z / 4)
-        # The engines derive names from these ids, and would call a SinkBasin|... a "sinkbasinbasin".
-        whole = cls.removesuffix("Basin")
-        id_ = f"{whole}|{where}|{cls}" if whole != cls else f"{cls}|{where}"
-        receptacles.append(Receptacle(cls, _mangle(id_), place))
+        height = random.uniform(0.0, 2.2)
+        where = _point(x / 4, height, z / 4)
+        id_ = _receptacle_id(cls, where)
+        receptacles.append(Receptacle(cls, id_, place))
     return Plan(room, tuple(receptacles), places[0])
+
+
+def _place_id(x: int, z: int, random: Random) -> str:
+    turn = random.randrange(4)
+    tilt = random.choice((0, 30, 45, 60))
+    return _mangle(f"loc|{x}|{z}|{turn}|{tilt}")
+
+
+def _receptacle_id(cls: str, where: str) -> str:
+    # The engines derive names from these ids, and would call a SinkBasin|... a "sinkbasinbasin".
+    whole = cls.removesuffix("Basin")
+    if whole == cls:
+        return _mangle(f"{cls}|{where}")
+    return _mangle(f"{whole}|{where}|{cls}")
 
 
 def place_item(
     cls: str, usual: dict[str, int], holders: list[Receptacle], surprise: float, random: Random, used: set[str]
 ) -> Item:
-    """Place one more thing, with the probability `surprise` elsewhere than where one would look first."""
+    """Place one more thing, with the probability `surprise` elsewhere than where one would look first.
+
+    Args:
+        cls: The class of the thing.
+        usual: The weights of the classes of receptacle where one would look first.
+        holders: The receptacles that can hold it.
+        surprise: The probability.
+        random: The source of randomness.
+        used: The ids that are taken; that of the thing is added.
+    """
     receptacle = _place(holders, usual, surprise, random)
-    while True:
-        where = _point(random.uniform(-2.5, 2.5), random.uniform(0.0, 2.2), random.uniform(-2.5, 2.5))
-        if (id_ := _mangle(f"{cls}|{where}")) not in used:
-            break
+    id_ = _item_id(cls, random)
+    while id_ in used:
+        id_ = _item_id(cls, random)
     used.add(id_)
     return Item(cls, id_, receptacle)
 
 
 def _place(holders: list[Receptacle], usual: dict[str, int], surprise: float, random: Random) -> Receptacle:
-    likely = [cls for cls in usual if any(r.cls == cls for r in holders)]
-    unlikely = [r for r in holders if r.cls not in usual]
-    if not likely or (unlikely and random.random() < surprise):
+    there = {receptacle.cls for receptacle in holders}
+    likely = [cls for cls in usual if cls in there]
+    unlikely = [receptacle for receptacle in holders if receptacle.cls not in usual]
+    if not likely:
         return random.choice(unlikely)
-    cls = random.choices(likely, [usual[c] for c in likely])[0]
-    return random.choice([r for r in holders if r.cls == cls])
+    if unlikely and random.random() < surprise:
+        return random.choice(unlikely)
+    weights = [usual[cls] for cls in likely]
+    drawn = random.choices(likely, weights)[0]
+    fitting = [receptacle for receptacle in holders if receptacle.cls == drawn]
+    return random.choice(fitting)
+
+
+def _item_id(cls: str, random: Random) -> str:
+    x = random.uniform(-2.5, 2.5)
+    y = random.uniform(0.0, 2.2)
+    z = random.uniform(-2.5, 2.5)
+    return _mangle(f"{cls}|{_point(x, y, z)}")
 
 
 def _point(x: float, y: float, z: float) -> str:
@@ -88,6 +140,7 @@ def _point(x: float, y: float, z: float) -> str:
 
 
 def _mangle(id_: str) -> str:
-    for sign, word in {"-": "_minus_", "|": "_bar_", "+": "_plus_", ".": "_dot_"}.items():
+    """Return an id as ALFWorld writes it in PDDL."""
+    for sign, word in _WORDS.items():
         id_ = id_.replace(sign, word)
     return id_

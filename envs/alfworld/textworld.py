@@ -27,7 +27,7 @@ _SCRIPT = Path(__file__).with_name("textworld_worker.py")
 
 def unavailable() -> str | None:
     """Return why the reference engine cannot be used here and what to do, or None if it can."""
-    missing = [n for n in ("alfworld", "textworld", "fast_downward") if find_spec(n) is None]
+    missing = [name for name in ("alfworld", "textworld", "fast_downward") if find_spec(name) is None]
     if not missing:
         return None
     if sys.version_info >= (3, 13):
@@ -43,8 +43,12 @@ def installed_texts() -> tuple[str, str]:
         EnvironmentUnavailable: ALFWorld is not installed.
     """
     spec = find_spec("alfworld")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        domain, grammar = Path(folder, "data", "alfred.pddl"), Path(folder, "data", "alfred.twl2")
+    folders: list[str] = []
+    if spec and spec.submodule_search_locations:
+        folders = list(spec.submodule_search_locations)
+    for folder in folders:
+        domain = Path(folder, "data", "alfred.pddl")
+        grammar = Path(folder, "data", "alfred.twl2")
         if domain.is_file() and grammar.is_file():
             return domain.read_text(encoding="utf-8"), grammar.read_text(encoding="utf-8")
     raise EnvironmentUnavailable(f"the original ALFWorld engine is missing; it comes with {the_extra('alfworld')}")
@@ -56,11 +60,15 @@ def to_tw_pddl(game: Game, domain: str, grammar: str) -> dict[str, Any]:
     Raises:
         ConfigurationError: The task's text has a character that has a meaning in grammars.
     """
-    if _PLACEHOLDER in grammar and (odd := sorted(set(re.findall(r'[;|<>\[\]#{}"\\\n]', game.instruction)))):
-        raise ConfigurationError(f"the task of {game.id} cannot be exported with {' '.join(map(repr, odd))} in it")
+    odd = set(re.findall(r'[;|<>\[\]#{}"\\\n]', game.instruction))
+    # Where the grammar has the task already, it is not written into it.
+    if odd and _PLACEHOLDER in grammar:
+        shown = " ".join(map(repr, sorted(odd)))
+        raise ConfigurationError(f"the task of {game.id} cannot be exported with {shown} in it")
+    task = game.instruction.removesuffix(".")
     return {
         "pddl_domain": domain,
-        "grammar": grammar.replace(_PLACEHOLDER, game.instruction.removesuffix(".")),
+        "grammar": grammar.replace(_PLACEHOLDER, task),
         "pddl_problem": game.problem,
         "solvable": True,
         "walkthrough": list(game.walkthrough) or None,
@@ -129,8 +137,11 @@ class Worker:
 
     def _last_words(self) -> str:
         self.close()
-        size = os.fstat(self._output.fileno()).st_size
-        last = os.pread(self._output.fileno(), 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+        output = self._output.fileno()
+        size = os.fstat(output).st_size
+        # The file's position is the child's.
+        end = os.pread(output, 2000, max(0, size - 2000))
+        last = end.decode("utf-8", "replace").strip()
         return f"(exit status {self._process.returncode}) {last}".strip()
 
 

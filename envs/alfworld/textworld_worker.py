@@ -62,12 +62,15 @@ def serve(connection: Any) -> None:
             function, arguments = connection.recv()
         except EOFError:
             return
+        result = None
+        failure = ""
         try:
+            # Only now, so that a failed import is an answer, too.
             engine = engine or Engine()
-            answer = getattr(engine, function)(*arguments), ""
+            result = getattr(engine, function)(*arguments)
         except Exception as error:
-            answer = None, f"{type(error).__name__}: {error}"
-        connection.send(answer)
+            failure = f"{type(error).__name__}: {error}"
+        connection.send((result, failure))
 
 
 if __name__ == "__main__":

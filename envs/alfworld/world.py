@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Set
 from functools import lru_cache
 
 from langgraph_reflexion.envs.alfworld.engine import Game
@@ -11,10 +11,21 @@ from langgraph_reflexion.envs.alfworld.pddl import Condition, Fact, Grounder, Pr
 from langgraph_reflexion.envs.alfworld.releases import PREFIX, UNKNOWN, Release, release_of
 from langgraph_reflexion.errors import EnvironmentUnavailable
 
-PREDICATES = {
-    **dict.fromkeys(["cleanable", "heatable", "coolable", "sliceable", "toggleable", "pickupable"], ("object",)),
-    **dict.fromkeys(["isclean", "ishot", "iscool", "issliced", "istoggled", "isreceptacleobject"], ("object",)),
-    **dict.fromkeys(["openable", "opened"], ("receptacle",)),
+PREDICATES: dict[str, tuple[str, ...]] = {
+    "cleanable": ("object",),
+    "heatable": ("object",),
+    "coolable": ("object",),
+    "sliceable": ("object",),
+    "toggleable": ("object",),
+    "pickupable": ("object",),
+    "isclean": ("object",),
+    "ishot": ("object",),
+    "iscool": ("object",),
+    "issliced": ("object",),
+    "istoggled": ("object",),
+    "isreceptacleobject": ("object",),
+    "openable": ("receptacle",),
+    "opened": ("receptacle",),
     "holdsany": ("agent",),
     "holds": ("agent", "object"),
     "atlocation": ("agent", "location"),
@@ -30,8 +41,17 @@ PREDICATES = {
 
 CHANGING = frozenset(
     [
-        *("isclean", "ishot", "iscool", "issliced", "istoggled", "opened", "holdsany"),
-        *("atlocation", "objectatlocation", "inreceptacle", "holds"),
+        "isclean",
+        "ishot",
+        "iscool",
+        "issliced",
+        "istoggled",
+        "opened",
+        "holdsany",
+        "holds",
+        "atlocation",
+        "objectatlocation",
+        "inreceptacle",
     ]
 )
 """The predicates that commands change. All other facts are permanent."""
@@ -64,43 +84,49 @@ class World:
         goal = Grounder(problem, PREDICATES, CHANGING).goal()
         if goal is False:
             raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
-        self.solved: Condition = (lambda facts: True) if goal is True else goal
+        self.solved: Condition = _always
+        if goal is not True:
+            self.solved = goal
         self.start = frozenset(fact for fact in problem.facts if fact[0] in CHANGING)
-        facts: dict[str, set[Fact]] = defaultdict(set)
-        for fact in problem.facts:
-            facts[fact[0]].add(fact[1:])
+
+        facts = _by_predicate(problem.facts)
         if len(facts["atlocation"]) != 1:
             raise UnreadableError(f"it has {len(facts['atlocation'])} agents at places, and not one")
         [(self.agent, begin)] = facts["atlocation"]
 
         self.names = names(id_ for fact in problem.facts for id_ in fact[1:])
         self.ids = {name: id_ for id_, name in self.names.items()}
-        self.places = {id_: place for id_, place in facts["receptacleatlocation"] if id_ in self.names}
+        self.places: dict[str, str] = {}
+        for receptacle, place in facts["receptacleatlocation"]:
+            if receptacle in self.names:
+                self.places[receptacle] = place
         self.receptacles_at: dict[str, list[str]] = defaultdict(list)
         for receptacle in sorted(self.places):
             self.receptacles_at[self.places[receptacle]].append(receptacle)
-        self.having = {name: {fact[0] for fact in facts[name]} for name in PREDICATES.keys() - CHANGING}
+        self.having: dict[str, set[str]] = {}
+        for predicate in PREDICATES.keys() - CHANGING:
+            self.having[predicate] = {arguments[0] for arguments in facts[predicate]}
         self.contents: dict[str, list[str]] = defaultdict(list)
         for inner, outer in sorted(facts["inreceptacleobject"]):
             self.contents[outer].append(inner)
-        tools = {"clean": release.sinks, "heat": ("microwavetype",), "cool": ("fridgetype",)}
         self.tools = {
-            command: {receptacle for receptacle, cls in facts["receptacletype"] if cls in classes}
-            for command, classes in tools.items()
+            "clean": _of_classes(facts["receptacletype"], release.sinks),
+            "heat": _of_classes(facts["receptacletype"], ("microwavetype",)),
+            "cool": _of_classes(facts["receptacletype"], ("fridgetype",)),
         }
-        self.blades = {thing for thing, cls in facts["objecttype"] if cls in ("knifetype", "butterknifetype")}
-        self._fitting = {
-            (thing, receptacle)
-            for receptacle, its_class in facts["receptacletype"]
-            for thing, cls in facts["objecttype"]
-            if (its_class, cls) in facts["cancontain"]
-        }
-        if here := self.receptacles_at.get(begin):
-            seen = f"You are facing the {listing(self.names[r] for r in here)}. Next to it, you see nothing."
-        else:
-            every = listing(f"a {self.names[r]}" for r in sorted(self.places))
-            seen = f"You are in the middle of a room. Looking quickly around you, you see {every}."
+        self.blades = _of_classes(facts["objecttype"], ("knifetype", "butterknifetype"))
+        self._fitting = _fitting(facts)
+        seen = self._seen_first(begin)
         self.opening = f"-= Welcome to TextWorld, ALFRED! =-\n\n{seen}\n\n{PREFIX}{instruction}"
+
+    def _seen_first(self, place: str) -> str:
+        """Return what an agent sees that starts at a place."""
+        here = self.receptacles_at.get(place)
+        if here:
+            facing = listing(self.names[receptacle] for receptacle in here)
+            return f"You are facing the {facing}. Next to it, you see nothing."
+        room = listing(f"a {self.names[receptacle]}" for receptacle in sorted(self.places))
+        return f"You are in the middle of a room. Looking quickly around you, you see {room}."
 
     @staticmethod
     @lru_cache(maxsize=256)
@@ -112,7 +138,8 @@ class World:
                 invalid. The message names the file, or the game, and the reason.
         """
         try:
-            if not (release := release_of(game)):
+            release = release_of(game)
+            if release is None:
                 raise UnreadableError(UNKNOWN)
             return World(Problem.parse(game.problem), release, game.instruction)
         except UnreadableError as error:
@@ -123,19 +150,53 @@ class World:
         return (thing, receptacle) in self._fitting
 
 
+def _always(facts: Set[Fact]) -> bool:
+    """Return that a goal holds which permanent facts fulfil."""
+    return True
+
+
+def _by_predicate(facts: Iterable[Fact]) -> dict[str, set[Fact]]:
+    """Return the arguments of facts by their predicate."""
+    found: dict[str, set[Fact]] = defaultdict(set)
+    for fact in facts:
+        found[fact[0]].add(fact[1:])
+    return found
+
+
+def _fitting(facts: Mapping[str, set[Fact]]) -> set[Fact]:
+    """Return the pairs of a thing and a receptacle that can hold it.
+
+    They are combined once for each game, as every step asks for some.
+    """
+    pairs: set[Fact] = set()
+    for receptacle, its_class in facts["receptacletype"]:
+        for thing, cls in facts["objecttype"]:
+            if (its_class, cls) in facts["cancontain"]:
+                pairs.add((thing, receptacle))
+    return pairs
+
+
+def _of_classes(typed: Iterable[Fact], classes: Collection[str]) -> set[str]:
+    """Return the things of these classes, given pairs of a thing and its class."""
+    return {thing for thing, cls in typed if cls in classes}
+
+
 def names(ids: Iterable[str]) -> dict[str, str]:
     """Return names by id: "mug 2" for `mug_bar__minus_00_dot_84_bar_...`.
 
     Things of a class are numbered in the order of their ids, from the highest number down to 1. An id without a class
     has no name.
     """
-    classes = {
-        id_: id_.partition("_bar_")[0] + ("basin" if "basin" in id_ else "")
-        for id_ in sorted(set(ids))
-        if "_bar_" in id_
-    }
+    classes: dict[str, str] = {}
+    for id_ in sorted(set(ids)):
+        cls, bar, _ = id_.partition("_bar_")
+        if not bar:
+            continue
+        if "basin" in id_:
+            cls += "basin"
+        classes[id_] = cls
     left = Counter(classes.values())
-    found = {}
+    found: dict[str, str] = {}
     for id_, cls in classes.items():
         found[id_] = f"{cls} {left[cls]}"
         left[cls] -= 1
@@ -145,6 +206,8 @@ def names(ids: Iterable[str]) -> dict[str, str]:
 def listing(items: Iterable[str]) -> str:
     """Join items as the original does: with a comma before the "and", even between two."""
     found = list(items)
-    if len(found) < 2:
-        return found[0] if found else "nothing"
+    if not found:
+        return "nothing"
+    if len(found) == 1:
+        return found[0]
     return f"{', '.join(found[:-1])}, and {found[-1]}"
