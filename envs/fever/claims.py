@@ -1,7 +1,7 @@
 """Claims about the invented country of HotPotQA's world: true, false, or about what no page says."""
 
 from collections import Counter
-from functools import lru_cache, reduce
+from functools import lru_cache
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,7 +17,7 @@ EACH = 16
 """Number of claims about a country for each label."""
 
 # By kind: the things that claims are about, the attribute claimed, and the claim; the last ones take two pages.
-_KINDS = {
+_KINDS: dict[str, tuple[str, str, str]] = {
     "birth_town": ("people", "town.name", "The {calling} {person} was born in {value}."),
     "birth_year": ("people", "born", "The {calling} {person} was born in {value}."),
     "teacher": ("people", "teacher.name", "The {calling} {person} studied under {value}."),
@@ -44,32 +44,37 @@ _HABIT = "habit"
 class _Draft(NamedTuple):
     kind: str
     text: str
-    label: str
+    label: Label
 
 
 @lru_cache(8)
 def own_claims(seed: int) -> tuple[Question, ...]:
     """Return the claims about a seed's country, whose pages are those of `own_world`."""
-    country, random = draw_country(seed), Random(f"fever claims {seed}")
-    drafts = [*_facts(country, random), *_habits(country, seed)]
+    country = draw_country(seed)
+    random = Random(f"fever claims {seed}")
+    drafts = _facts(country, random) + _habits(country, seed)
     random.shuffle(drafts)
-    # Each label takes the kinds in turn, so that a kind does not give the label away.
-    turn, counts = dict[_Draft, int](), Counter[tuple[str, str]]()
+    chosen: list[_Draft] = []
+    for label in LABELS:
+        chosen += _in_turn([draft for draft in drafts if draft.label == label])[:EACH]
+    claims = []
+    for index, draft in enumerate(random.sample(chosen, len(chosen))):
+        claims.append(Question(f"own/s{seed}/{index:03d}-{draft.kind}", draft.text, draft.label))
+    return tuple(claims)
+
+
+def _in_turn(drafts: list[_Draft]) -> list[_Draft]:
+    """Return drafts with their kinds in turn, so that a kind does not give its label away."""
+    counts = Counter[str]()
+    turns: dict[_Draft, int] = {}
     for draft in drafts:
-        turn[draft] = counts[draft.kind, draft.label]
-        counts[draft.kind, draft.label] += 1
-    chosen = [
-        draft
-        for label in LABELS
-        for draft in sorted((each for each in drafts if each.label == label), key=lambda each: turn[each])[:EACH]
-    ]
-    return tuple(
-        Question(f"own/s{seed}/{index:03d}-{kind}", text, label)
-        for index, (kind, text, label) in enumerate(random.sample(chosen, len(chosen)))
-    )
+        turns[draft] = counts[draft.kind]
+        counts[draft.kind] += 1
+    return sorted(drafts, key=lambda draft: turns[draft])
 
 
 def _facts(country: Country, random: Random) -> list[_Draft]:
+    """Return a claim of each kind about each thing, with the label that its page gives it."""
     drafts = []
     for kind, (things, path, text) in _KINDS.items():
         true = {thing: _value(thing, path) for thing in getattr(country, things)}
@@ -78,24 +83,44 @@ def _facts(country: Country, random: Random) -> list[_Draft]:
             about = described(thing)
             if isinstance(thing, Work):
                 about["done"] = words()["choices"]["done"][thing.form]
-            label = "NOT ENOUGH INFO" if value is None else random.choice(LABELS[:2])
-            claimed = value if label == "SUPPORTS" else random.choice([each for each in known if each != value])
-            if str(claimed) not in str(about):  # works are named after towns
-                drafts.append(_Draft(kind, text.format(value=claimed, **about), label))
+            label: Label = "NOT ENOUGH INFO"
+            if value is not None:
+                label = random.choice(LABELS[:2])
+            claimed = value
+            if label != "SUPPORTS":
+                claimed = random.choice([other for other in known if other != value])
+            # Works are named after towns, so that their names may give the answer away.
+            if str(claimed) in str(about):
+                continue
+            about["value"] = claimed
+            drafts.append(_Draft(kind, text.format_map(about), label))
     return drafts
 
 
 def _habits(country: Country, seed: int) -> list[_Draft]:
-    habits = [each for each in words()["person"]["also"] if each.startswith("{family} ") and each.count("{") == 1]
+    """Return a claim about a habit of each person, which only some pages mention."""
+    habits = [each for each in words()["person"]["also"] if _is_habit(each)]
     pages = {page.title: page.text for page in own_world(seed).pages}
     drafts = []
     for index, person in enumerate(country.people):
         habit = habits[index % len(habits)]
-        label = "SUPPORTS" if habit.format(family=person.family) in pages[person.title] else "NOT ENOUGH INFO"
-        text = habit.format(family=f"The {person.calling} {person.name}")
-        drafts.append(_Draft(_HABIT, text, label))
+        on_page = habit.format(family=person.family)
+        label: Label = "NOT ENOUGH INFO"
+        if on_page in pages[person.title]:
+            label = "SUPPORTS"
+        claim = habit.format(family=f"The {person.calling} {person.name}")
+        drafts.append(_Draft(_HABIT, claim, label))
     return drafts
 
 
+def _is_habit(sentence: str) -> bool:
+    """Return whether a sentence needs nothing but the person's name."""
+    return sentence.startswith("{family} ") and sentence.count("{") == 1
+
+
 def _value(thing: Any, path: str) -> Any:
-    return reduce(lambda value, name: getattr(value, name, None), path.split("."), thing)
+    """Return the attribute of a thing that a path such as `maker.town.name` leads to; None if there is none."""
+    value = thing
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value

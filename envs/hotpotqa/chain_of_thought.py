@@ -51,16 +51,20 @@ class ChainOfThoughtEpisode(Episode):
     """One turn at a question. Any action ends it, so an invalid one leaves the question unanswered."""
 
     def __init__(self, question: str, gold: str, context: str) -> None:
-        asked = f"Question: {question}"
-        self.observation = f"{context}\n\n{asked}" if context else asked
+        self.observation = f"Question: {question}"
+        if context:
+            self.observation = f"{context}\n\n{self.observation}"
         self._gold = gold
         self._answer: str | None = None
         self._over = False
 
     def step(self, action: Action) -> StepResult:
-        observation = OVER if self._over else super().step(action).observation
+        observation = OVER
+        if not self._over:
+            observation = super().step(action).observation
         self._over = True
-        return StepResult(observation, float(exact_match(self._answer, self._gold)), terminated=True)
+        reward = float(exact_match(self._answer, self._gold))
+        return StepResult(observation, reward, terminated=True)
 
     @action("finish[{answer}]")
     def finish(self, answer: Answer) -> str:
@@ -98,15 +102,20 @@ class ChainOfThought(Environment):
     def start(self, task: Task) -> ChainOfThoughtEpisode:
         """Start an episode; missing paragraphs are an `EnvironmentFault`, as other tasks may have theirs."""
         data = task_data(task)
+        context = ""
         try:
-            context = self.context(task) if self.context else ""
+            if self.context:
+                context = self.context(task)
         except EnvironmentUnavailable as error:
             raise EnvironmentFault(str(error), transient=False) from error
         return ChainOfThoughtEpisode(data["question"], data["answer"], context)
 
     def parse(self, text: str) -> Action | None:
         action = self.questions.parse(text)
-        return action if action and action["name"] in self.episode.actions() else None
+        # Of the wiki's actions, only `finish` is left.
+        if action and action["name"] in self.episode.actions():
+            return action
+        return None
 
     def equivalent(self, one: Action, other: Action) -> bool:
         return self.questions.equivalent(one, other)

@@ -29,10 +29,11 @@ SELECT title FROM pages JOIN
 """
 
 # Words of nearly every page, which cost time and identify nothing.
-_FUNCTION_WORDS = (
+_COMMON = (
     "a an and are as at by did do does for from had has have he her his how in is it its of on or she that the "
     "their they this to was were what when where which who whom whose why will with"
 )
+_FUNCTION_WORDS = frozenset(_COMMON.split())
 _MOST_TERMS = 12
 
 
@@ -61,15 +62,20 @@ class Corpus(Database):
 
     def find(self, entity: str) -> Page | Missing:
         folded = normalize_title(entity)
-        if found := self._pages("title", entity) or self._pages("folded", folded):
+        found = self._pages("title", entity) or self._pages("folded", folded)
+        if found:
             return found[0]
-        if len(alike := self._pages("base", folded)) == 1:
+        alike = self._pages("base", folded)
+        if len(alike) == 1:
             return alike[0]
         return Missing(self._similar(entity))
 
     def page(self, title: str) -> Page | None:
         """Return the page of exactly this title."""
-        return next(iter(self._pages("title", title)), None)
+        found = self._pages("title", title)
+        if not found:
+            return None
+        return found[0]
 
     def __len__(self) -> int:
         return int(self.rows("SELECT count(*) FROM pages")[0][0])
@@ -81,12 +87,15 @@ class Corpus(Database):
 
     def _similar(self, entity: str) -> tuple[str, ...]:
         words = list(dict.fromkeys(re.findall(r"[^\W_]+", entity.lower())))
-        terms = [word for word in words if word not in _FUNCTION_WORDS.split()] or words
+        telling = [word for word in words if word not in _FUNCTION_WORDS]
+        # A title may consist of function words, such as "The Who".
+        terms = telling or words
         if not terms:
             return ()
         # Quoted, so that no term is FTS5 syntax.
         wanted = " OR ".join(f'"{term}"' for term in terms[:_MOST_TERMS])
-        return tuple(title for (title,) in self.rows(_SIMILAR, wanted, SHOWN))
+        found = self.rows(_SIMILAR, wanted, SHOWN)
+        return tuple(title for (title,) in found)
 
 
 def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:
@@ -94,9 +103,11 @@ def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:
     insert_page = "INSERT OR IGNORE INTO pages (title, folded, base, sentences) VALUES (?, ?, ?, ?)"
     insert_words = "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)"
     for page in pages:
-        base = normalize_title(re.sub(r"\s*\([^()]*\)$", "", page.title))
-        row = (page.title, normalize_title(page.title), base, json.dumps(page.sentences, ensure_ascii=False))
-        done = connection.execute(insert_page, row)
+        folded = normalize_title(page.title)
+        before_brackets = re.sub(r"\s*\([^()]*\)$", "", page.title)
+        base = normalize_title(before_brackets)
+        sentences = json.dumps(page.sentences, ensure_ascii=False)
+        done = connection.execute(insert_page, (page.title, folded, base, sentences))
         # Questions share paragraphs, so a title may be known.
         if done.rowcount:
             connection.execute(insert_words, (done.lastrowid, page.title, page.text))

@@ -54,8 +54,12 @@ class WikiEpisode(Episode):
         self._answer: str | None = None
 
     def step(self, action: Action) -> StepResult:
-        result = super().step(action) if self._answer is None else StepResult(OVER)
-        reward = None if self._gold is None else float(exact_match(self._answer, self._gold))
+        result = StepResult(OVER)
+        if self._answer is None:
+            result = super().step(action)
+        reward: float | None = None
+        if self._gold is not None:
+            reward = float(exact_match(self._answer, self._gold))
         return StepResult(result.observation, reward, terminated=self._answer is not None)
 
     @action("search[{entity}]")
@@ -79,11 +83,19 @@ class WikiEpisode(Episode):
             return self.invalid("lookup needs words to look for")
         if self._open is None:
             return NO_PAGE
-        before, count = self._looked_up
-        hits = [s for s in (" ".join(s.split()) for s in self._open.sentences) if words in s.casefold()]
-        count = count + 1 if before == words else 1
+        hits = []
+        for each in self._open.sentences:
+            sentence = " ".join(each.split())
+            if words in sentence.casefold():
+                hits.append(sentence)
+        count = 1
+        before, count_before = self._looked_up
+        if words == before:
+            count = count_before + 1
         self._looked_up = (words, min(count, len(hits)))
-        return f"(Result {count} / {len(hits)}) {hits[count - 1]}" if count <= len(hits) else NO_MORE
+        if count > len(hits):
+            return NO_MORE
+        return f"(Result {count} / {len(hits)}) {hits[count - 1]}"
 
     @action("finish[{answer}]")
     def finish(self, answer: Answer) -> str:
@@ -97,8 +109,11 @@ class WikiEpisode(Episode):
         """Return the open page, the position of lookups, and the answer; None if searches are repeatable."""
         if self._pages.replays:
             return None
+        page: dict[str, Any] | None = None
+        if self._open is not None:
+            page = {"title": self._open.title, "sentences": list(self._open.sentences)}
         return {
-            "open": self._open and {"title": self._open.title, "sentences": list(self._open.sentences)},
+            "open": page,
             "looked_up": list(self._looked_up),
             "answer": self._answer,
         }
@@ -118,5 +133,11 @@ class WikiEpisode(Episode):
 
 def handed_in(actions: Sequence[Action]) -> str | None:
     """Return the answer that these actions have handed in, or None."""
-    answers = (str(each["args"].get("answer") or "") for each in actions if each["name"] == "finish")
-    return next(filter(answered, answers), None)
+    for each in actions:
+        if each["name"] != "finish":
+            continue
+        answer = str(each["args"].get("answer") or "")
+        # Without one, it did not end the trial.
+        if answered(answer):
+            return answer
+    return None

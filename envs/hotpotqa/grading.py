@@ -26,7 +26,9 @@ _NONE = Overlap(0.0, 0.0, 0.0)
 
 def normalize(answer: str) -> str:
     """Return an answer in lower case, without ASCII punctuation, articles and surplus blanks."""
-    return " ".join(re.sub(r"\b(a|an|the)\b", " ", answer.lower().translate(_PUNCTUATION)).split())
+    plain = answer.lower().translate(_PUNCTUATION)
+    without_articles = re.sub(r"\b(a|an|the)\b", " ", plain)
+    return " ".join(without_articles.split())
 
 
 def answered(answer: str | None) -> bool:
@@ -36,18 +38,27 @@ def answered(answer: str | None) -> bool:
 
 def exact_match(answer: str | None, gold: str) -> bool:
     """Return whether an answer is right, without regard to case, punctuation and articles."""
-    return answer is not None and answered(answer) and normalize(answer) == normalize(gold)
+    if answer is None or not answered(answer):
+        return False
+    return normalize(answer) == normalize(gold)
 
 
 def overlap(answer: str | None, gold: str) -> Overlap:
     """Return F1 of an answer's words and the right one's; 0 or 1 if either is yes, no or noanswer."""
     if answer is None or not answered(answer):
         return _NONE
-    given, right = normalize(answer), normalize(gold)
-    if given != right and _CLOSED & {given, right}:
+    given = normalize(answer)
+    right = normalize(gold)
+    if given != right and (given in _CLOSED or right in _CLOSED):
         return _NONE
-    shared = (Counter(given.split()) & Counter(right.split())).total()
+    given_words = given.split()
+    right_words = right.split()
+    # A word that is twice in both counts twice.
+    common = Counter(given_words) & Counter(right_words)
+    shared = common.total()
     if not shared:
         return _NONE
-    precision, recall = shared / len(given.split()), shared / len(right.split())
-    return Overlap(2 * precision * recall / (precision + recall), precision, recall)
+    precision = shared / len(given_words)
+    recall = shared / len(right_words)
+    f1 = 2 * precision * recall / (precision + recall)
+    return Overlap(f1, precision, recall)

@@ -46,7 +46,9 @@ class LangChainPages:
         except Exception as error:
             self.wiki.unexpected(error)
         output = re.sub(r"^Page: (.*)\nSummary: ", r"\1: ", output, flags=re.MULTILINE)
-        return Missing() if output == _NOTHING else Page.from_text(entity, output)
+        if output == _NOTHING:
+            return Missing()
+        return Page.from_text(entity, output)
 
     def close(self) -> None:
         self.wiki.close()

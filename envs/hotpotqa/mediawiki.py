@@ -56,19 +56,18 @@ class MediaWiki:
     replays = False
 
     def __init__(self, url: str, contact: str | None = None, timeout: float = 20.0) -> None:
-        try:
-            address = httpx.URL(url)
-        except (httpx.InvalidURL, TypeError):
-            address = httpx.URL("")
-        # httpx quotes what no host may contain.
-        if address.scheme not in ("http", "https") or not address.host or b"%" in address.netloc:
-            raise ConfigurationError(f"api is {url!r}: give a URL such as {WIKIPEDIA}")
-        if contact is not None and not (contact.strip() and contact.isascii() and contact.isprintable()):
+        self.url = _checked_url(url)
+        if contact is not None and not _fits_into_a_header(contact):
             raise ConfigurationError(f"contact is {contact!r}: give an e-mail or a web address, in ASCII")
+        # Written so that it refuses a NaN, too.
         if not isinstance(timeout, int | float) or not timeout > 0:
             raise ConfigurationError(f"timeout is {timeout}: give a number of seconds above 0")
-        self.url, self._host, self._timeout, self._contact = address, address.netloc.decode(), timeout, contact
-        about = f"{HOMEPAGE}; {contact}" if contact else HOMEPAGE
+        self._host = self.url.netloc.decode()
+        self._timeout = timeout
+        self._contact = contact
+        about = HOMEPAGE
+        if contact:
+            about = f"{HOMEPAGE}; {contact}"
         self._agent = f"langgraph-reflexion/{__version__} ({about}) httpx/{httpx.__version__}"
         self._http: httpx.Client | None = None
         self._lock = threading.Lock()
@@ -98,20 +97,19 @@ class MediaWiki:
             self._fail(f"sent no JSON: {body[:60]!r}", cause=error)
         if not isinstance(answer, dict):
             self._fail(f"sent unexpected JSON: {body[:60]!r}")
-        if problem := answer.get("error"):
-            message = f"{problem.get('code')}: {problem.get('info')}" if isinstance(problem, dict) else str(problem)
+        problem = answer.get("error")
+        if problem:
+            message = str(problem)
+            if isinstance(problem, dict):
+                message = f"{problem.get('code')}: {problem.get('info')}"
             transient = any(word in message.lower() for word in _TRANSIENT)
             self._fail(f"reported an error, {message:.200}", transient=transient)
         return answer
 
     def _get(self, params: dict[str, Any]) -> bytes:
-        with self._lock:
-            if self._http is None:
-                headers = {"User-Agent": self._agent}
-                self._http = httpx.Client(timeout=self._timeout, follow_redirects=True, headers=headers)
-                weakref.finalize(self, self._http.close)
-            client = self._http
-        begin, body = time.monotonic(), bytearray()
+        client = self._open_client()
+        begin = time.monotonic()
+        body = bytearray()
         with client.stream("GET", self.url, params=params) as response:
             # httpx limits the time between two chunks only.
             for chunk in response.iter_bytes():
@@ -120,15 +118,32 @@ class MediaWiki:
                     raise httpx.ReadTimeout("the response is too slow")
                 if len(body) > MAX_BYTES:
                     self._fail(f"sent more than {MAX_BYTES:,} bytes", transient=False)
-        if (status := response.status_code) != 200:
-            wait, path = parse_retry_after(response.headers.get("Retry-After")), self.url.path
-            said = f"responded {status} ({response.reason_phrase.lower() or 'no reason'}) to {path:.200}"
-            if status == 403:
-                said += f": it blocks this client{'' if self._contact else '; set contact= to your address'}"
-            if wait is not None:
-                said += f"; Retry-After {wait:.0f} s"
-            self._fail(said, transient=status in (408, 429) or status >= 500, retry_after=wait)
+        if response.status_code != 200:
+            self._refused(response)
         return bytes(body)
+
+    def _open_client(self) -> httpx.Client:
+        with self._lock:
+            if self._http is None:
+                headers = {"User-Agent": self._agent}
+                self._http = httpx.Client(timeout=self._timeout, follow_redirects=True, headers=headers)
+                weakref.finalize(self, self._http.close)
+            return self._http
+
+    def _refused(self, response: httpx.Response) -> NoReturn:
+        """Raise the fault for a response with an error's status."""
+        status = response.status_code
+        wait = parse_retry_after(response.headers.get("Retry-After"))
+        reason = response.reason_phrase.lower() or "no reason"
+        said = f"responded {status} ({reason}) to {self.url.path:.200}"
+        if status == 403:
+            said += ": it blocks this client"
+            if not self._contact:
+                said += "; set contact= to your address"
+        if wait is not None:
+            said += f"; Retry-After {wait:.0f} s"
+        passes = status in (408, 429) or status >= 500
+        self._fail(said, transient=passes, retry_after=wait)
 
     def _fail(self, message: str, *, cause: BaseException | None = None, **how: Any) -> NoReturn:
         raise EnvironmentFault(f"{self._host} {message}", **how) from cause
@@ -139,24 +154,24 @@ class MediaWiki:
 
     def find(self, entity: str) -> Page | Missing:
         try:
-            # No title is longer, and servers refuse longer URLs.
-            if not _NO_TITLE.search(entity) and len(entity.encode("utf-8", "replace")) <= _LONGEST_TITLE:
-                try:
-                    page = self.client.page(entity, auto_suggest=False)
-                    return Page.from_text(_text(page.title), _text(page.content)[:PAGE_CHARS])
-                except self._errors.DisambiguationError as error:
-                    same = ("", normalize_title(entity))
-                    options = [option for option in error.options if normalize_title(option) not in same]
-                    return Missing(tuple(dict.fromkeys(options))[:SHOWN])
-                except self._errors.PageError:
-                    pass
-            titles = self.client.search(entity[:_LONGEST_QUERY], results=SHOWN)
-            return Missing(tuple(_text(title) for title in titles[:SHOWN]))
+            return self._found(entity)
         except EnvironmentFault:
             raise
         # The package assumes the response's structure; an exception means that it differs.
         except Exception as error:
             self.unexpected(error)
+
+    def _found(self, entity: str) -> Page | Missing:
+        if _may_be_a_title(entity):
+            try:
+                page = self.client.page(entity, auto_suggest=False)
+                return Page.from_text(_text(page.title), _text(page.content)[:PAGE_CHARS])
+            except self._errors.DisambiguationError as error:
+                return _meanings(entity, error.options)
+            except self._errors.PageError:
+                pass
+        titles = self.client.search(entity[:_LONGEST_QUERY], results=SHOWN)
+        return Missing(tuple(_text(title) for title in titles[:SHOWN]))
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -172,17 +187,54 @@ class MediaWiki:
             return answer
         query = answer.get("query", {})
         pages = query.get("pages", {})
-        # Interwiki, invalid and special titles.
-        if "interwiki" in query or any({"invalid", "special"} & set(page) for page in pages.values()):
+        # Titles of other wikis, invalid ones, and special pages.
+        no_page = "interwiki" in query
+        has_meanings = False
+        for page in pages.values():
+            if "invalid" in page or "special" in page:
+                no_page = True
+            if "pageprops" in page:
+                has_meanings = True
+        if no_page:
             raise self._errors.PageError(params["titles"])
         if "redirects" in query:
             followed = query.pop("redirects")
             query.pop("normalized", None)
             # The response has the target already, so the package need not request it again, unless a list of meanings
             # is still missing; then it expects the redirect to start from the requested title.
-            if any("pageprops" in page for page in pages.values()):
+            if has_meanings:
                 query["redirects"] = [{"from": params["titles"], "to": followed[-1]["to"]}]
         return answer
+
+
+def _checked_url(url: str) -> httpx.URL:
+    try:
+        address = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError):
+        address = httpx.URL("")
+    # httpx quotes what no host may contain.
+    if address.scheme not in ("http", "https") or not address.host or b"%" in address.netloc:
+        raise ConfigurationError(f"api is {url!r}: give a URL such as {WIKIPEDIA}")
+    return address
+
+
+def _fits_into_a_header(contact: str) -> bool:
+    return bool(contact.strip()) and contact.isascii() and contact.isprintable()
+
+
+def _may_be_a_title(entity: str) -> bool:
+    # No title is longer, and servers refuse longer URLs.
+    if len(entity.encode("utf-8", "replace")) > _LONGEST_TITLE:
+        return False
+    return not _NO_TITLE.search(entity)
+
+
+def _meanings(entity: str, options: list[str]) -> Missing:
+    """Return the titles on a disambiguation page, without that of the page itself."""
+    same = ("", normalize_title(entity))
+    others = [option for option in options if normalize_title(option) not in same]
+    distinct = list(dict.fromkeys(others))
+    return Missing(tuple(distinct[:SHOWN]))
 
 
 def _text(value: object) -> str:

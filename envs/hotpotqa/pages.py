@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Protocol, Self
 
 SHOWN = 5
@@ -34,10 +33,18 @@ class Page:
     @classmethod
     def from_text(cls, title: str, text: str) -> Self:
         """Make a page of running text, one paragraph per line, without headings and lines of one or two words."""
-        paragraphs = [line.strip() for line in text.splitlines() if not _heading(line.strip())]
-        # Text without blanks, as in Chinese, is one long word.
-        body = " ".join(line for line in paragraphs if len(line.split()) > 2 or len(line) > 40)
-        return cls(title, tuple(split_sentences(body or " ".join(filter(None, paragraphs)))))
+        paragraphs = []
+        long_ones = []
+        for line in text.splitlines():
+            paragraph = line.strip()
+            if not paragraph or _heading(paragraph):
+                continue
+            paragraphs.append(paragraph)
+            # Text without blanks, as in Chinese, is one long word.
+            if len(paragraph.split()) > 2 or len(paragraph) > 40:
+                long_ones.append(paragraph)
+        body = " ".join(long_ones or paragraphs)
+        return cls(title, tuple(split_sentences(body)))
 
     @property
     def text(self) -> str:
@@ -46,7 +53,8 @@ class Page:
     @property
     def opening(self) -> str:
         """The first sentences, which a search shows."""
-        return " ".join("".join(self.sentences[:SHOWN]).split())
+        first = "".join(self.sentences[:SHOWN])
+        return " ".join(first.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,11 @@ class Pages(Protocol):
 
 def normalize_title(title: str) -> str:
     """Return a title without case, accents, underscores and surplus blanks."""
-    plain = unicodedata.normalize("NFKD", title.replace("_", " ").casefold())
-    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
+    folded = title.replace("_", " ").casefold()
+    # Letters and their accents become characters of their own.
+    decomposed = unicodedata.normalize("NFKD", folded)
+    letters = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return " ".join(letters.split())
 
 
 def _heading(line: str) -> bool:
@@ -88,5 +99,16 @@ def split_sentences(text: str) -> list[str]:
 
     A full stop ends no sentence after an initial ("J. Doe") or a common abbreviation, or before a small letter.
     """
-    ends = [m.end() for m in _END.finditer(text) if m[2] or (m[1] is not None and not m[1].islower())]
-    return [text[begin:end] for begin, end in pairwise([0, *ends, len(text)])] if text else []
+    if not text:
+        return []
+    sentences = []
+    begin = 0
+    for match in _END.finditer(text):
+        next_letter = match[1]
+        # Where there is neither of the groups, the match is an abbreviation.
+        ends_here = next_letter is not None and not next_letter.islower()
+        if ends_here or match[2]:
+            sentences.append(text[begin : match.end()])
+            begin = match.end()
+    sentences.append(text[begin:])
+    return sentences

@@ -52,10 +52,11 @@ class _Entry(BaseModel):
     def _pairs(cls, value: Any) -> Any:
         # The hub has a pair of lists instead of a list of pairs.
         if isinstance(value, dict):
-            columns: list[Any] = [value.get("title"), value.get("sentences", value.get("sent_id"))]
-            if not all(isinstance(column, list) for column in columns):
+            titles = value.get("title")
+            others = value.get("sentences", value.get("sent_id"))
+            if not isinstance(titles, list) or not isinstance(others, list):
                 raise ValueError("must be lists of titles and of what belongs to them")
-            return list(zip(*columns, strict=True))
+            return list(zip(titles, others, strict=True))
         return value or []
 
 
@@ -83,13 +84,15 @@ def read_questions(path: Path, parse: Callable[[Row], Question] | None = None) -
     Raises:
         ConfigurationError: an entry is not a question with an answer; the message names it.
     """
-    seen = set()
+    parse = parse or _question
+    seen: set[str] = set()
     for number, (place, row) in enumerate(read_rows(path), 1):
         try:
-            question = (parse or _question)(row)
+            question = parse(row)
         except ValidationError as error:
             raise ConfigurationError(f"{place}: {explain(error)}") from error
-        question = question if question.id else replace(question, id=str(number))
+        if not question.id:
+            question = replace(question, id=str(number))
         if question.id in seen:
             raise ConfigurationError(f"{place}: another entry has the id {question.id!r}")
         seen.add(question.id)
@@ -98,14 +101,15 @@ def read_questions(path: Path, parse: Callable[[Row], Question] | None = None) -
 
 def _question(row: Row) -> Question:
     entry = _Entry.model_validate(row)
+    id_ = ""
+    # The official name, then the hub's. An id may be 0.
     key = row.get("_id") or entry.id
-    return Question(
-        id="" if key is None else str(key),
-        text=entry.question,
-        answer=entry.answer,
-        supporting=tuple(dict.fromkeys(title for title, _ in entry.supporting_facts)),
-        pages=tuple(Page(title, tuple(sentences)) for title, sentences in entry.context),
-    )
+    if key is not None:
+        id_ = str(key)
+    # Each title once, though several of its sentences may support the answer.
+    supporting = dict.fromkeys(title for title, _ in entry.supporting_facts)
+    pages = [Page(title, tuple(sentences)) for title, sentences in entry.context]
+    return Question(id_, entry.question, entry.answer, tuple(supporting), tuple(pages))
 
 
 def read_pages(path: Path) -> Iterator[Page]:

@@ -61,19 +61,24 @@ class WikiEnvironment(Environment):
         if corpus is not None and pages != "corpus":
             raise ConfigurationError(f"corpus= goes with pages='corpus', and pages is {pages!r}")
         self.seed = seed
-        self.path = None if path is None else Path(path).expanduser().resolve()
-        self.corpus = None if corpus is None else Path(corpus).expanduser().resolve()
-        self.blocking = pages != "corpus" or path is not None or corpus is not None
+        self.path: Path | None = None
         if path is not None:
+            self.path = Path(path).expanduser().resolve()
             self.splits = ("path", *type(self).splits)
+        self.corpus: Path | None = None
+        if corpus is not None:
+            self.corpus = Path(corpus).expanduser().resolve()
+        # The generated pages are in memory.
+        self.blocking = pages != "corpus" or path is not None or corpus is not None
         self._questions: list[Question] | None = None
         self._corpora: dict[Path | int, Corpus] = {}
         # Episodes start in threads, but a large file is read once.
         self._lock = threading.RLock()
         self._wiki: Pages | None = None
-        if pages != "corpus":
-            wiki = MediaWiki(api, contact, timeout)
-            self._wiki = wiki if pages == "wikipedia" else LangChainPages(wiki)
+        if pages == "wikipedia":
+            self._wiki = MediaWiki(api, contact, timeout)
+        elif pages == "langchain":
+            self._wiki = LangChainPages(MediaWiki(api, contact, timeout))
 
     @abstractmethod
     def read(self, path: Path) -> Iterable[Question]:
@@ -85,12 +90,18 @@ class WikiEnvironment(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         chosen = self.choose_split(split)
-        questions = self._from_path() if chosen == "path" else self.own(chosen)
+        questions: Sequence[Question]
+        if chosen == "path":
+            questions = self._from_path()
+        else:
+            questions = self.own(chosen)
         return [self._task(chosen, question) for question in questions[:limit]]
 
     def start(self, task: Task) -> WikiEpisode:
         data = task_data(task)
-        return self.episode(data["question"], data["answer"] or None, self.pages(task))  # in Studio it may be unknown
+        # The answer may be unknown, as in Studio.
+        gold = data["answer"] or None
+        return self.episode(data["question"], gold, self.pages(task))
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WikiEpisode:
         episode = self.start(task)
@@ -112,7 +123,9 @@ class WikiEnvironment(Environment):
     def equivalent(self, one: Action, other: Action) -> bool:
         """Return whether two actions mean the same; answers are compared as the official grading does."""
         if one["name"] == other["name"] == "finish":
-            return normalize(str(one["args"].get("answer"))) == normalize(str(other["args"].get("answer")))
+            this = normalize(str(one["args"].get("answer")))
+            that = normalize(str(other["args"].get("answer")))
+            return this == that
         return super().equivalent(one, other)
 
     def parse(self, text: str) -> Action | None:
@@ -123,19 +136,21 @@ class WikiEnvironment(Environment):
         """Close corpora and connections; new episodes open them again."""
         with self._lock:
             while self._corpora:
-                self._corpora.popitem()[1].close()
+                _, corpus = self._corpora.popitem()
+                corpus.close()
         if self._wiki is not None:
             self._wiki.close()
 
     def _task(self, split: str, question: Question) -> Task:
         data: dict[str, Any] = {
-            # All generated tasks use the pages of one country.
-            "split": split if split == "path" else "own",
+            "split": "path",
             "question": question.text,
             "answer": question.answer,
             "supporting": list(question.supporting),
         }
-        if data["split"] == "own":
+        if split != "path":
+            # All generated tasks use the pages of one country.
+            data["split"] = "own"
             data["seed"] = self.seed
         # No kind: the agent has to find out the question's type, and all examples fit.
         return Task(id=question.id, instruction=f"{self.episode.label}: {question.text}", data=data)
@@ -157,7 +172,11 @@ class WikiEnvironment(Environment):
     def _corpus(self, task: Task, file: Path | None = None) -> Corpus:
         """Return the pages in a file, or those that came with a task's question."""
         data = task_data(task)
-        source = file or (self._file() if data["split"] == "path" else data.get("seed", 0))
+        source: Path | int = data.get("seed", 0)
+        if file is not None:
+            source = file
+        elif data["split"] == "path":
+            source = self._file()
         with self._lock:
             if source not in self._corpora:
                 self._corpora[source] = self._open(source)
@@ -166,7 +185,10 @@ class WikiEnvironment(Environment):
     def _open(self, source: Path | int) -> Corpus:
         if not isinstance(source, Path):
             return Corpus.in_memory(own_world(source).pages)
-        corpus = Corpus.cached(source, partial(read_pages if source == self.corpus else self._paragraphs, source))
+        read = self._paragraphs
+        if source == self.corpus:
+            read = read_pages
+        corpus = Corpus.cached(source, partial(read, source))
         if not len(corpus):
             corpus.close()
             raise ConfigurationError(f"{source} contains no pages: give some as corpus=, or use pages='wikipedia'")

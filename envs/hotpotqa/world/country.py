@@ -103,7 +103,10 @@ class Country:
     @property
     def things(self) -> list[Thing]:
         """All things, in the order of their pages."""
-        return [*self.provinces, *self.rivers, *self.towns, *self.people, *self.works, *self.prizes]
+        things: list[Thing] = []
+        for some in (self.provinces, self.rivers, self.towns, self.people, self.works, self.prizes):
+            things.extend(some)
+        return things
 
 
 def write_pages(country: Country, seed: int) -> list[Page]:
@@ -114,18 +117,35 @@ def write_pages(country: Country, seed: int) -> list[Page]:
 
 def in_sentence(town: Town) -> str:
     """Return a town's name in a sentence, with its province if the name is ambiguous."""
-    return town.name if town.name == town.title else f"{town.name} in the province of {town.province.name}"
+    if town.name == town.title:
+        return town.name
+    return f"{town.name} in the province of {town.province.name}"
 
 
 def _page(thing: Thing, country: Country, random: Random) -> Page:
-    template, known = words()[type(thing).__name__.lower()], _known(thing)
-    first = template["first_known" if known.get("full", thing.name) != thing.name else "first"]
-    also = random.sample(template["also"], random.randint(4, 6))
+    template = words()[type(thing).__name__.lower()]
+    known = _known(thing)
+    first = template["first"]
+    # A person with a longer name in the title.
+    if known.get("full", thing.name) != thing.name:
+        first = template["first_known"]
     # Without sentences about a teacher, a prize, ... that the thing does not have.
-    facts = [*(fact for fact in template["facts"] if _is_known(fact, known)), *also]
+    facts = [fact for fact in template["facts"] if _is_known(fact, known)]
+    count = random.randint(4, 6)
+    facts += random.sample(template["also"], count)
     random.shuffle(facts)
-    lines = [sentence.format_map(_trivia(country, random) | known) for sentence in [first, *facts]]
-    return Page(thing.title, (lines[0], *(f" {line}" for line in lines[1:])))
+    # The concatenation of the sentences is the page's text.
+    sentences = [_filled(first, known, country, random)]
+    for fact in facts:
+        sentences.append(" " + _filled(fact, known, country, random))
+    return Page(thing.title, tuple(sentences))
+
+
+def _filled(sentence: str, known: dict[str, Any], country: Country, random: Random) -> str:
+    """Return a sentence with what is known of its thing, which goes before trivia of the same name."""
+    values = _trivia(country, random)
+    values.update(known)
+    return sentence.format_map(values)
 
 
 def _trivia(country: Country, random: Random) -> dict[str, Any]:
@@ -138,7 +158,9 @@ def _trivia(country: Country, random: Random) -> dict[str, Any]:
 
 
 def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    if noun[0] in "aeiou":
+        return f"an {noun}"
+    return f"a {noun}"
 
 
 def _is_known(fact: str, known: dict[str, Any]) -> bool:
@@ -150,19 +172,27 @@ def _is_known(fact: str, known: dict[str, Any]) -> bool:
 
 
 def _known(thing: Thing) -> dict[str, Any]:
-    facts = {name: value for name, value in vars(thing).items() if value is not None}
-    known = {name: value.name if isinstance(value, Thing) else value for name, value in facts.items()}
+    """Return the words of sentences about a thing: its attributes, and some of the things beside it."""
+    known: dict[str, Any] = {}
+    for name, value in vars(thing).items():
+        if isinstance(value, Thing):
+            known[name] = value.name
+        elif value is not None:
+            known[name] = value
     match thing:
         case Person():
-            known |= {"a_calling": _a(thing.calling), "province": thing.town.province.name}
+            known["a_calling"] = _a(thing.calling)
+            known["province"] = thing.town.province.name
             if thing.teacher:
                 known["teacher_calling"] = thing.teacher.calling
             if thing.works:
                 last = max(thing.works, key=lambda work: work.year)
-                known |= {"form": last.form, "work": last.name}
+                known["form"] = last.form
+                known["work"] = last.name
         case Work():
-            done = words()["choices"]["done"][thing.form]
-            known |= {"a_form": _a(thing.form), "calling": thing.maker.calling, "done": done}
+            known["a_form"] = _a(thing.form)
+            known["calling"] = thing.maker.calling
+            known["done"] = words()["choices"]["done"][thing.form]
             known["place"] = in_sentence(thing.place)
         case Prize():
             known["calling"] = thing.namesake.calling

@@ -10,11 +10,22 @@ from random import Random
 
 from langgraph_reflexion.envs.hotpotqa.world.country import Country, Person, Prize, Province, River, Town, Work, words
 
-PROVINCES, RIVERS, TOWNS, PEOPLE, WORKS, PRIZES = 4, 8, 16, 40, 34, 10
-"""Number of each."""
-TOWN_NAMESAKES, PERSON_NAMESAKES, WORK_NAMESAKES, LONG_NAMES = 3, 4, 6, 6
-"""Number of additional towns and people with the name of another, of works that share a name, and of people whose
-page has a longer name as title."""
+# The number of each, without the namesakes below.
+PROVINCES = 4
+RIVERS = 8
+TOWNS = 16
+PEOPLE = 40
+WORKS = 34
+PRIZES = 10
+
+TOWN_NAMESAKES = 3
+"""Number of additional pairs of towns that share a name."""
+PERSON_NAMESAKES = 4
+"""Number of additional people with the name of another."""
+WORK_NAMESAKES = 6
+"""Number of works that share a name, out of all."""
+LONG_NAMES = 6
+"""Number of people whose page has a longer name as title."""
 
 
 class _Names:
@@ -25,8 +36,9 @@ class _Names:
         self.used: set[str] = set()
 
     def new(self, make: Callable[[], str]) -> str:
-        while (name := make()) in self.used:
-            pass
+        name = make()
+        while name in self.used:
+            name = make()
         self.used.add(name)
         return name
 
@@ -34,7 +46,10 @@ class _Names:
         return self.new(lambda: self.glued(*parts))
 
     def glued(self, *parts: str) -> str:
-        name = "".join(self.random.choice(words()["names"][part]) for part in parts)
+        """Return a name that need not be unique, of one syllable from each list."""
+        syllables = [self.random.choice(words()["names"][part]) for part in parts]
+        name = "".join(syllables)
+        # No letter three times in a row.
         return re.sub(r"(.)\1\1", r"\1\1", name)
 
 
@@ -46,10 +61,12 @@ def draw_country(seed: int) -> Country:
     rivers = _rivers(random, names, provinces)
     towns = _towns(random, names, provinces, rivers)
     for province in provinces:
-        province.capital = random.choice([t for t in towns if t.province is province and t.title == t.name])
+        # Towns that share their name make no good answers.
+        own = [town for town in towns if town.province is province and town.title == town.name]
+        province.capital = random.choice(own)
     people = _people(random, names, towns)
     works = _works(random, names, towns, people)
-    prizes = _prizes(random, names, towns, people)
+    prizes = _prizes(random, towns, people)
     return Country(provinces, rivers, towns, people, works, prizes)
 
 
@@ -57,7 +74,8 @@ def _provinces(random: Random, names: _Names) -> list[Province]:
     made = []
     for direction in random.sample(words()["choices"]["directions"], PROVINCES):
         name = names.word("province_first", "province_last")
-        made.append(Province(name, name, direction, random.randint(1400, 1600)))
+        founded = random.randint(1400, 1600)
+        made.append(Province(name, name, direction, founded))
     return made
 
 
@@ -66,7 +84,8 @@ def _rivers(random: Random, names: _Names, provinces: list[Province]) -> list[Ri
     for index, length in enumerate(random.sample(range(60, 640), RIVERS)):
         name = names.word("river_first", "river_last")
         hill = names.word("town_first", "hill_last")
-        made.append(River(name, name, provinces[index % PROVINCES], length, hill))
+        province = provinces[index % PROVINCES]
+        made.append(River(name, name, province, length, hill))
     return made
 
 
@@ -74,13 +93,16 @@ def _towns(random: Random, names: _Names, provinces: list[Province], rivers: lis
     made: list[Town] = []
 
     def add(name: str, title: str, province: Province) -> None:
-        river = random.choice([r for r in rivers if r.province is province])
+        near = [river for river in rivers if river.province is province]
+        river = random.choice(near)
         trade = random.choice(words()["choices"]["trades"])
-        made.append(Town(name, title, province, river, random.randint(900, 1500), trade))
+        founded = random.randint(900, 1500)
+        made.append(Town(name, title, province, river, founded, trade))
 
     for index in range(TOWNS):
         name = names.word("town_first", "town_middle", "town_last")
-        add(name, name, provinces[index % PROVINCES])
+        province = provinces[index % PROVINCES]
+        add(name, name, province)
     for _ in range(TOWN_NAMESAKES):
         name = names.word("town_first", "town_middle", "town_last")
         for province in random.sample(provinces, 2):
@@ -89,35 +111,56 @@ def _towns(random: Random, names: _Names, provinces: list[Province], rivers: lis
 
 
 def _people(random: Random, names: _Names, towns: list[Town]) -> list[Person]:
-    makers, others = [*words()["choices"]["makers"]], words()["choices"]["others"]
+    choices = words()["choices"]
+    makers = list(choices["makers"])
     years = random.sample(range(1720, 1900), PEOPLE + PERSON_NAMESAKES)
     made: list[Person] = []
     for index, born in enumerate(years):
+        begins_family = index % 3 == 0
         # Families have up to three members, so that a family name alone is ambiguous.
-        family = made[-1].family if made and index % 3 else names.word("family_first", "family_middle", "family_last")
+        if begins_family:
+            family = names.word("family_first", "family_middle", "family_last")
+        else:
+            family = made[-1].family
         given = names.new(lambda: names.glued("given_first", "given_last"))
+        # The first of a family makes nothing, the others make works of every form.
+        if begins_family:
+            calling = random.choice(choices["others"])
+        else:
+            calling = makers[index % 4]
+        died = born + random.randint(38, 90)
+        town = random.choice(towns)
         name = f"{given} {family}"
-        calling = makers[index % 4] if index % 3 else random.choice(others)
-        died, town = born + random.randint(38, 90), random.choice(towns)
-        full = title = name
+        full = name
         if index < LONG_NAMES:
-            full = title = f"{given} {names.glued('given_first', 'given_last')} {family}"
-        person = Person(name, title, family, full, calling, born, died, town)
+            middle = names.glued("given_first", "given_last")
+            full = f"{given} {middle} {family}"
+        person = Person(name, full, family, full, calling, born, died, town)
         if index >= PEOPLE:
-            _share_name(person, made[LONG_NAMES + 5 * (index - PEOPLE)], random)
+            namesake = made[LONG_NAMES + 5 * (index - PEOPLE)]
+            _share_name(person, namesake, random)
         made.append(person)
     for person in made:
-        teachers = [p for p in made if 15 <= person.born - p.born <= 60 and p.name == p.title]
+        teachers = [other for other in made if _may_teach(other, person)]
         if teachers and random.random() < 0.8:
             person.teacher = random.choice(teachers)
     return made
 
 
+def _may_teach(teacher: Person, person: Person) -> bool:
+    """Return whether somebody is old enough to teach a person, and has a name that identifies them."""
+    older = person.born - teacher.born
+    return 15 <= older <= 60 and teacher.name == teacher.title
+
+
 def _share_name(person: Person, namesake: Person, random: Random) -> None:
     """Give a person the name of another, who has another calling."""
-    makers = [*words()["choices"]["makers"], *words()["choices"]["others"]]
-    person.calling = random.choice([calling for calling in makers if calling != namesake.calling])
-    person.name = person.full = namesake.name
+    choices = words()["choices"]
+    callings = [*choices["makers"], *choices["others"]]
+    callings.remove(namesake.calling)
+    person.calling = random.choice(callings)
+    person.name = namesake.name
+    person.full = namesake.name
     person.family = namesake.family
     for each in (person, namesake):
         each.title = f"{each.name} ({each.calling})"
@@ -129,41 +172,64 @@ def _works(random: Random, names: _Names, towns: list[Town], people: list[Person
     made: list[Work] = []
 
     def add(name: str, title: str, maker: Person) -> None:
+        # If possible in a year of its own, so that one of two works is the first.
         taken = {work.year for work in made}
-        lifetime = range(maker.born + 20, maker.died + 1)
-        year = random.choice([y for y in lifetime if y not in taken] or [maker.died])
-        made.append(Work(name, title, choices["makers"][maker.calling], maker, year, random.choice(towns)))
-        maker.works.append(made[-1])
+        free = [year for year in range(maker.born + 20, maker.died + 1) if year not in taken]
+        year = random.choice(free or [maker.died])
+        form = choices["makers"][maker.calling]
+        work = Work(name, title, form, maker, year, random.choice(towns))
+        made.append(work)
+        maker.works.append(work)
 
-    def title() -> str:
-        word = random.choice(towns).name if random.random() < 0.5 else names.glued("river_first", "town_last")
-        return str(random.choice(choices["titles"])).format(thing=random.choice(choices["things"]), word=word)
+    def draw_name() -> str:
+        if random.random() < 0.5:
+            word = random.choice(towns).name
+        else:
+            word = names.glued("river_first", "town_last")
+        template: str = random.choice(choices["titles"])
+        thing = random.choice(choices["things"])
+        return template.format(thing=thing, word=word)
 
     # One work each, then more for some.
     for index in range(WORKS - WORK_NAMESAKES):
-        name = names.new(title)
-        add(name, name, makers[index] if index < len(makers) else random.choice(makers))
+        name = names.new(draw_name)
+        if index < len(makers):
+            maker = makers[index]
+        else:
+            maker = random.choice(makers)
+        add(name, name, maker)
+    # Pairs of works that share a name.
     for _ in range(WORK_NAMESAKES // 2):
-        name = names.new(title)
+        name = names.new(draw_name)
         first = random.choice(makers)
-        for maker in (first, random.choice([m for m in makers if m.calling != first.calling])):
-            add(name, f"{name} ({choices['makers'][maker.calling]})", maker)
+        others = [maker for maker in makers if maker.calling != first.calling]
+        second = random.choice(others)
+        for maker in (first, second):
+            form = choices["makers"][maker.calling]
+            add(name, f"{name} ({form})", maker)
     return made
 
 
-def _prizes(random: Random, names: _Names, towns: list[Town], people: list[Person]) -> list[Prize]:
+def _prizes(random: Random, towns: list[Town], people: list[Person]) -> list[Prize]:
     fields = random.sample(words()["choices"]["fields"], PRIZES)
-    shuffled = sorted(people, key=lambda p: random.random())
-    one_each = list({person.family: person for person in reversed(shuffled)}.values())[::-1]
+    shuffled = sorted(people, key=lambda person: random.random())
+    # One of each family, as the prize is called by the family's name alone.
+    of_family: dict[str, Person] = {}
+    for person in reversed(shuffled):
+        of_family[person.family] = person
+    namesakes = list(of_family.values())
+    namesakes.reverse()
     made = []
-    for about, namesake in zip(fields, one_each, strict=False):
-        name = names.new(lambda namesake=namesake: f"{namesake.family} Prize")  # type: ignore[misc]
+    for about, namesake in zip(fields, namesakes, strict=False):
+        name = f"{namesake.family} Prize"
         founded = random.randint(namesake.born + 40, namesake.died + 10)
         made.append(Prize(name, name, about, namesake, founded, random.choice(towns)))
     for person in people:
-        fitting = [p for p in made if p.founded < person.died and p.namesake is not person]
+        fitting = [prize for prize in made if prize.founded < person.died and prize.namesake is not person]
         if fitting and random.random() < 0.8:
             prize = random.choice(fitting)
-            year = random.randint(max(prize.founded, person.born + 18), max(prize.founded, person.died))
-            person.prize, person.prize_year = prize, year
+            earliest = max(prize.founded, person.born + 18)
+            latest = max(prize.founded, person.died)
+            person.prize = prize
+            person.prize_year = random.randint(earliest, latest)
     return made

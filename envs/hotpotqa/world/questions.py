@@ -53,6 +53,9 @@ _COMPARISONS: dict[str, tuple[str, str, Callable[..., Thing] | None]] = {
 }
 
 
+_KINDS = [*_BRIDGES, *_COMPARISONS]
+
+
 class World(NamedTuple):
     """A country's pages and questions."""
 
@@ -61,16 +64,34 @@ class World(NamedTuple):
 
 
 class _Draft(NamedTuple):
+    """A question that may be asked: its words, its answer, and the things on whose pages it is found."""
+
+    kind: str
     values: dict[str, Any]
     answer: str
     pages: tuple[Thing, Thing]
+
+    @property
+    def topics(self) -> tuple[Thing, ...]:
+        """The things that the question names."""
+        # A bridge question does not name its second page.
+        if self.kind in _BRIDGES:
+            return self.pages[:1]
+        return self.pages
+
+    @property
+    def gives_itself_away(self) -> bool:
+        """Whether a bridge question contains its answer: works are named after towns."""
+        return self.kind in _BRIDGES and self.answer in str(self.values)
 
 
 @lru_cache(8)
 def own_world(seed: int) -> World:
     """Return the questions and pages of a seed's country."""
     country = draw_country(seed)
-    return World(tuple(write_pages(country, seed)), tuple(_questions(country, seed)))
+    pages = write_pages(country, seed)
+    questions = _questions(country, seed)
+    return World(tuple(pages), tuple(questions))
 
 
 @lru_cache(8)
@@ -84,91 +105,141 @@ def topic_questions(split: str, seed: int) -> tuple[Question, ...]:
         split: One of `TOPIC_SPLITS`.
         seed: The seed of the country.
     """
-    country, random = draw_country(seed), Random(f"hotpotqa topics {seed}")
-    about: dict[Thing, list[tuple[str, _Draft]]] = defaultdict(list)
-    for kind in (*_BRIDGES, *_COMPARISONS):
-        alike: dict[Thing, list[_Draft]] = defaultdict(list)
-        for asked in _drafts(kind, country):
-            # A bridge question does not name its second page, which therefore is not its topic.
-            for thing in () if _gives_away(kind, asked) else asked.pages[: 1 if kind in _BRIDGES else 2]:
-                alike[thing].append(asked)
-        for thing, possible in alike.items():
-            about[thing] += [(kind, asked) for asked in random.sample(possible, min(ALIKE, len(possible)))]
+    country = draw_country(seed)
+    random = Random(f"hotpotqa topics {seed}")
+    about = _by_topic(country, random)
     half = TOPIC_SPLITS.index(split)
-    used, questions = set[int](), list[list[Question]]()
+    # By their ids, as drafts hold dicts.
+    used: set[int] = set()
+    topics: list[list[Question]] = []
     for thing in random.sample(country.things, len(country.things)):
         # A comparison of two topics belongs to the first.
-        left = [(kind, asked) for kind, asked in about[thing] if id(asked) not in used]
-        if len(left) < 2 * QUESTIONS or len(questions) == TOPICS:
+        left = [draft for draft in about[thing] if id(draft) not in used]
+        if len(left) < 2 * QUESTIONS:
             continue
         chosen = random.sample(left, 2 * QUESTIONS)
-        used |= {id(asked) for _, asked in chosen}
-        questions.append(
-            [
-                _question(f"{split}/s{seed}/{TOPICS * turn + len(questions):03d}-{kind}", kind, asked)
-                for turn, (kind, asked) in enumerate(chosen[half::2])
-            ]
-        )
-    return tuple(question for turn in zip(*questions, strict=True) for question in turn)
+        used.update(id(draft) for draft in chosen)
+        questions = []
+        for turn, draft in enumerate(chosen[half::2]):
+            number = TOPICS * turn + len(topics)
+            questions.append(_question(f"{split}/s{seed}/{number:03d}-{draft.kind}", draft))
+        topics.append(questions)
+        if len(topics) == TOPICS:
+            break
+    in_turn: list[Question] = []
+    for turns in zip(*topics, strict=True):
+        in_turn.extend(turns)
+    return tuple(in_turn)
+
+
+def _by_topic(country: Country, random: Random) -> dict[Thing, list[_Draft]]:
+    """Return questions by the things that they are about, with a few of each kind."""
+    about: dict[Thing, list[_Draft]] = defaultdict(list)
+    for kind in _KINDS:
+        alike: dict[Thing, list[_Draft]] = defaultdict(list)
+        for draft in _drafts(kind, country):
+            if draft.gives_itself_away:
+                continue
+            for thing in draft.topics:
+                alike[thing].append(draft)
+        for thing, possible in alike.items():
+            count = min(ALIKE, len(possible))
+            about[thing] += random.sample(possible, count)
+    return about
 
 
 def _questions(country: Country, seed: int) -> Iterator[Question]:
     random = Random(f"hotpotqa questions {seed}")
-    kinds = (*_BRIDGES, *_COMPARISONS)
-    shuffled = {kind: sorted(_drafts(kind, country), key=lambda _: random.random()) for kind in kinds}
-    left = {kind: [each for each in all_ if not _gives_away(kind, each)] for kind, all_ in shuffled.items()}
-    bridge, comparison = cycle(_BRIDGES), cycle(_COMPARISONS)
+    left: dict[str, list[_Draft]] = {}
+    for kind in _KINDS:
+        shuffled = sorted(_drafts(kind, country), key=lambda draft: random.random())
+        left[kind] = [draft for draft in shuffled if not draft.gives_itself_away]
+    bridges = cycle(_BRIDGES)
+    comparisons = cycle(_COMPARISONS)
     # The answers yes and no alternate.
     wanted, unwanted = "yes", "no"
     for index in range(OWN):
-        kind = next(comparison if index % 3 == 1 else bridge)
-        asked = next((each for each in left[kind] if each.answer != unwanted), left[kind][0])
-        left[kind].remove(asked)
-        if asked.answer == wanted:
+        if index % 3 == 1:
+            kind = next(comparisons)
+        else:
+            kind = next(bridges)
+        draft = _first_without(unwanted, left[kind])
+        left[kind].remove(draft)
+        if draft.answer == wanted:
             wanted, unwanted = unwanted, wanted
-        yield _question(f"own/s{seed}/{index:03d}-{kind}", kind, asked)
+        yield _question(f"own/s{seed}/{index:03d}-{kind}", draft)
 
 
-def _question(id_: str, kind: str, asked: _Draft) -> Question:
-    asks = words()["bridge" if kind in _BRIDGES else "comparison"][kind]
-    text, supporting = asks.format_map(asked.values), tuple(thing.title for thing in asked.pages)
-    return Question(id_, text, asked.answer, supporting)
+def _first_without(answer: str, drafts: list[_Draft]) -> _Draft:
+    """Return the first draft with another answer, or else the first one."""
+    for draft in drafts:
+        if draft.answer != answer:
+            return draft
+    return drafts[0]
 
 
-def _gives_away(kind: str, asked: _Draft) -> bool:
-    """Return whether a bridge question gives its answer away: works are named after towns."""
-    return kind in _BRIDGES and asked.answer in str(asked.values)
+def _question(id_: str, draft: _Draft) -> Question:
+    table = "comparison"
+    if draft.kind in _BRIDGES:
+        table = "bridge"
+    template = words()[table][draft.kind]
+    supporting = tuple(thing.title for thing in draft.pages)
+    return Question(id_, template.format_map(draft.values), draft.answer, supporting)
 
 
 def _drafts(kind: str, country: Country) -> Iterator[_Draft]:
-    return _bridges(kind, country) if kind in _BRIDGES else _comparisons(kind, country)
+    if kind in _BRIDGES:
+        return _bridges(kind, country)
+    return _comparisons(kind, country)
 
 
 def _bridges(kind: str, country: Country) -> Iterator[_Draft]:
     things, to, path = _BRIDGES[kind]
     for thing in getattr(country, things):
-        answer = other = getattr(thing, to)
+        other = getattr(thing, to)
+        answer = other
         for name in path.split("."):
             answer = getattr(answer, name, None)
+        if answer is None:
+            continue
         # The name of a town that shares it does not identify the province.
-        ambiguous = kind == "capital" and (thing.name != thing.title or answer == thing.name)
-        if answer is not None and not ambiguous:
-            yield _Draft(described(thing), str(answer), (thing, other))
+        if kind == "capital" and (thing.name != thing.title or answer == thing.name):
+            continue
+        yield _Draft(kind, described(thing), str(answer), (thing, other))
 
 
 def _comparisons(kind: str, country: Country) -> Iterator[_Draft]:
     things, by, pick = _COMPARISONS[kind]
     for one, other in combinations(getattr(country, things), 2):
         this, that = getattr(one, by), getattr(other, by)
-        *more, (_, name) = described(other).items()
-        # A question cannot distinguish namesakes, or towns of the same name.
-        if name in described(one).values() or (pick and this == that):
+        # No question can distinguish namesakes, or things of which neither is the first.
+        if _named(one) == _named(other) or (pick and this == that):
             continue
+        # Nor towns of the same name.
         if kind == "same_town" and this is not that and this.name == that.name:
             continue
-        answer = pick(one, other, key=attrgetter(by)).name if pick else "yes" if this is that else "no"
-        values = described(one) | {"other": name, **{f"other_{key}": value for key, value in more}}
-        yield _Draft(values, answer, (one, other))
+        if pick:
+            answer = pick(one, other, key=attrgetter(by)).name
+        elif this is that:
+            answer = "yes"
+        else:
+            answer = "no"
+        yield _Draft(kind, _both(one, other), answer, (one, other))
+
+
+def _both(one: Thing, other: Thing) -> dict[str, Any]:
+    """Return the words of a question about two things."""
+    values = described(one)
+    values["other"] = _named(other)
+    for name, value in described(other).items():
+        values[f"other_{name}"] = value
+    return values
+
+
+def _named(thing: Thing) -> Any:
+    """Return how a question calls a thing."""
+    *_, name = described(thing).values()
+    return name
 
 
 def described(thing: Thing) -> dict[str, Any]:
