@@ -4,11 +4,11 @@ Each goal has one product that satisfies it, and near misses that look as good i
 much, one lacks a value of an option, and some lack an attribute.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph_reflexion.envs.webshop.goals import Goal
 from langgraph_reflexion.envs.webshop.products import SEPARATOR, Product
@@ -24,6 +24,7 @@ ATTRIBUTES = 4
 vocabulary = partial(own_table, __file__, "catalogue.toml")
 """Returns the contents of `catalogue.toml`."""
 
+_T = TypeVar("_T")
 _CODE = "BCDFGHJKLMNPQRSTVWXZ0123456789"
 
 
@@ -39,9 +40,13 @@ class Catalogue:
 def generate(seed: int) -> Catalogue:
     """Generate the catalogue of a seed."""
     generator = _Generator(Random(f"webshop catalogue {seed}"))
-    kinds = [(category, thing) for category in vocabulary()["category"] for thing in category["things"]]
+    kinds: list[tuple[dict[str, Any], str]] = []
+    for category in vocabulary()["category"]:
+        for thing in category["things"]:
+            kinds.append((category, thing))
     for number, (category, thing) in enumerate(generator.shuffled(kinds)):
         generator.add_kind(category, thing, wanted=number < GOALS)
+    # So that the products of a type are not neighbours.
     generator.random.shuffle(generator.made.products)
     return generator.made
 
@@ -67,85 +72,131 @@ class _Generator:
     def add_kind(self, category: dict[str, Any], thing: str, *, wanted: bool) -> None:
         """Add the products of one type, and the goal that one of them satisfies."""
         random = self.random
-        attributes = tuple(random.sample(category["attributes"], random.choice([1, 2, 2])))
-        offered = {
-            name: tuple(random.sample(values, len(values) - 1)) for name, values in category["options"].items()
-        }
+        attributes = random.sample(category["attributes"], random.choice([1, 2, 2]))
+        offered: dict[str, tuple[str, ...]] = {}
+        for name, values in category["options"].items():
+            # Each product lacks one value of each option.
+            offered[name] = tuple(random.sample(values, len(values) - 1))
         asked = random.sample(sorted(offered), random.choice([1, 2, 2]))
+        # In the order of the category's options, not in that of the draw.
         options = {name: values[0] for name, values in offered.items() if name in asked}
-        price = random.uniform(*category["price"])
+        low, high = category["price"]
+        price = random.uniform(low, high)
         budget = 5.0 * (int(price / 5) + 1)
-        right = _Draft(category, thing, attributes, (), offered, price)
-        drafts = [right, *(self._miss(miss, right, options, budget) for miss in MISSES)]
-        codes = [self._add_product(draft) for draft in drafts]
+        right = _Draft(category, thing, tuple(attributes), (), offered, price)
+        # All are drawn before the first one becomes a product, which draws its texts.
+        misses = [self._miss(miss, right, options, budget) for miss in MISSES]
+        asin = self._add_product(right)
+        for draft in misses:
+            self._add_product(draft)
         if wanted:
-            instruction = random.choice(vocabulary()["goals"]["instructions"]).format(
-                a_thing=_with_article(thing),
-                attributes=" and ".join(attributes),
-                options=" and ".join(f"{name} {value}" for name, value in options.items()),
-                budget=f"{budget:.2f}",
-            )
-            wanted_options = [f"{name}: {value}" for name, value in options.items()]
-            self.made.goals.append(Goal(codes[0], instruction, attributes, wanted_options, budget))
+            self._add_goal(asin, right, options, budget)
+
+    def _add_goal(self, asin: str, right: _Draft, options: dict[str, str], budget: float) -> None:
+        template = self.random.choice(vocabulary()["goals"]["instructions"])
+        instruction = template.format(
+            a_thing=_with_article(right.thing),
+            attributes=" and ".join(right.attributes),
+            options=" and ".join(f"{name} {value}" for name, value in options.items()),
+            budget=f"{budget:.2f}",
+        )
+        wanted = [f"{name}: {value}" for name, value in options.items()]
+        self.made.goals.append(Goal(asin, instruction, right.attributes, wanted, budget))
 
     def _miss(self, miss: str, right: _Draft, options: dict[str, str], budget: float) -> _Draft:
+        """Return a product that lacks one thing that the goal asks for."""
         random = self.random
         if miss == "price":
             return replace(right, price=budget * random.uniform(1.05, 1.5))
         price = budget * random.uniform(0.6, 0.98)
         if miss == "option":
             name = random.choice(sorted(options))
-            others = tuple(each for each in right.category["options"][name] if each != options[name])
-            return replace(right, price=price, offered=right.offered | {name: others})
+            offered = right.offered.copy()
+            # The value that the product which fits lacks may be among them.
+            offered[name] = tuple(value for value in right.category["options"][name] if value != options[name])
+            return replace(right, price=price, offered=offered)
         lacking = random.choice(right.attributes)
-        left = tuple(each for each in right.attributes if each != lacking)
+        left = tuple(attribute for attribute in right.attributes if attribute != lacking)
         return replace(right, price=price, attributes=left, lacking=(lacking,))
 
     def _add_product(self, draft: _Draft) -> str:
-        random, category = self.random, draft.category
-        asin = self._new(lambda: "W" + "".join(random.choices(_CODE, k=9)))
-        brand = self._new(lambda: "".join(map(random.choice, vocabulary()["brands"].values())))
-        free = [each for each in category["attributes"] if each not in (*draft.attributes, *draft.lacking)]
-        has = [*draft.attributes, *random.sample(free, ATTRIBUTES - len(draft.attributes))]
+        """Add a product, and return its code."""
+        random = self.random
+        category = draft.category
+        asin = self._new(self._draw_code)
+        brand = self._new(self._draw_brand)
+        settled = (*draft.attributes, *draft.lacking)
+        free = [attribute for attribute in category["attributes"] if attribute not in settled]
+        more = random.sample(free, ATTRIBUTES - len(draft.attributes))
+        has = [*draft.attributes, *more]
         random.shuffle(has)
+        # Each attribute is mentioned once, in the title, the description or a bullet.
         titled, described, *listed = has
+        description = self._description(draft, brand, described)
+        bullets = self._bullets(listed)
+        options: dict[str, list[str]] = {}
+        for name, values in draft.offered.items():
+            options[name] = self.shuffled(values)
+        path = [*category["path"], draft.thing.title()]
         product = Product(
             asin=asin,
             title=f"{brand} {draft.thing}, {titled}".title(),
-            description=self._description(draft, brand, described),
-            bullets=self._bullets(listed),
+            description=description,
+            bullets=bullets,
             prices=[round(draft.price, 2)],
-            options={name: self.shuffled(values) for name, values in draft.offered.items()},
+            options=options,
             attributes=sorted(has),
             category=category["name"],
             query=draft.thing,
-            product_category=f" {SEPARATOR} ".join([*category["path"], draft.thing.title()]),
+            product_category=f" {SEPARATOR} ".join(path),
         )
         self.made.products.append(product)
         return asin
 
+    def _draw_code(self) -> str:
+        return "W" + "".join(self.random.choices(_CODE, k=9))
+
+    def _draw_brand(self) -> str:
+        syllables = [self.random.choice(some) for some in vocabulary()["brands"].values()]
+        return "".join(syllables)
+
     def _description(self, draft: _Draft, brand: str, attribute: str) -> str:
+        random = self.random
         phrases = vocabulary()["phrases"]
-        names = {"brand": brand, "thing": draft.thing, "a_thing": _with_article(draft.thing)}
-        opening = self.random.choice(phrases["opening"]).format_map(names)
-        of_attribute = self.random.choice(phrases["attribute"]).format(attribute=attribute)
-        return " ".join([opening, *self.shuffled([of_attribute, *self.random.sample(phrases["also"], 2)])])
+        opening = random.choice(phrases["opening"]).format(
+            brand=brand,
+            thing=draft.thing,
+            a_thing=_with_article(draft.thing),
+        )
+        of_attribute = random.choice(phrases["attribute"]).format(attribute=attribute)
+        sentences = [of_attribute, *random.sample(phrases["also"], 2)]
+        return " ".join([opening, *self.shuffled(sentences)])
 
     def _bullets(self, attributes: list[str]) -> list[str]:
-        phrases, random = vocabulary()["phrases"], self.random
-        also = [each.format(number=random.randint(2, 9)) for each in random.sample(phrases["bullet_also"], 2)]
-        listed = [random.choice(phrases["bullet"]).format(attribute=each.capitalize()) for each in attributes]
-        return self.shuffled([*listed, *also])
+        random = self.random
+        phrases = vocabulary()["phrases"]
+        bullets = []
+        for phrase in random.sample(phrases["bullet_also"], 2):
+            bullets.append(phrase.format(number=random.randint(2, 9)))
+        listed = []
+        for attribute in attributes:
+            phrase = random.choice(phrases["bullet"])
+            listed.append(phrase.format(attribute=attribute.capitalize()))
+        return self.shuffled(listed + bullets)
 
-    def shuffled(self, values: Any) -> list[Any]:
-        return self.random.sample(list(values), len(values))
+    def shuffled(self, values: Sequence[_T]) -> list[_T]:
+        return self.random.sample(values, len(values))
 
     def _new(self, make: Callable[[], str]) -> str:
-        while (name := make()) in self._used:
-            pass
+        """Return what was drawn, drawn again until it is unique."""
+        name = make()
+        while name in self._used:
+            name = make()
         self._used.add(name)
         return name
 
 
 def _with_article(thing: str) -> str:
-    return f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}"
+    if thing[0] in "aeiou":
+        return f"an {thing}"
+    return f"a {thing}"

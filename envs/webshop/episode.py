@@ -4,6 +4,9 @@ from typing import Annotated
 
 from langgraph_reflexion.envs.base import Action, Episode, StepResult, action
 from langgraph_reflexion.envs.webshop.shop import (
+    AFTER,
+    BEFORE,
+    Node,
     Page,
     Shop,
     State,
@@ -34,14 +37,17 @@ class WebShopEpisode(Episode):
     """
 
     def __init__(self, shop: Shop, strict: bool = False) -> None:
-        self._shop, self._strict = shop, strict
+        self._shop = shop
+        self._strict = strict
         self.state = State()
         self._page = shop.page(self.state)
         self.observation = render(self._page)
 
     def step(self, action: Action) -> StepResult:
-        over = self.state.page == "done"
-        observation = OVER if over else super().step(action).observation
+        observation = OVER
+        if self.state.page != "done":
+            observation = super().step(action).observation
+        # The action may have ended the episode.
         return StepResult(observation, self._page.reward or 0.0, terminated=self.state.page == "done")
 
     @action("search[{query}]")
@@ -60,22 +66,36 @@ class WebShopEpisode(Episode):
     ) -> str:
         """Click a button, the code of a product, or the value of an option on this page."""
         found = find(self._page.nodes, self.state, element, exact=self._strict)
-        if found is None or (self._strict and self.state.page == "results" and found.text in ("Next >", "< Prev")):
-            return self._refused(f"there is no {' '.join(element.split())!r:.200} to click on this page")
+        if found is None or self._is_out_of_reach(found):
+            name = " ".join(element.split())
+            return self._refused(f"there is no {name!r:.200} to click on this page")
         page = self._go(clicked(self.state, found))
-        return f"You have clicked {found.text}." if found.kind == "option" else render(page)
+        if found.kind == "option":
+            return f"You have clicked {found.text}."
+        return render(page)
 
     def invalid(self, why: str) -> str:
-        return INVALID if self._strict else super().invalid(why)
+        if self._strict:
+            return INVALID
+        return super().invalid(why)
+
+    def _is_out_of_reach(self, node: Node) -> bool:
+        """Return whether a node leads to another page of results, and `strict` has only one."""
+        return self._strict and self.state.page == "results" and node.text in (BEFORE, AFTER)
 
     def _go(self, state: State) -> Page:
-        self.state, self._page = state, self._shop.page(state)
+        self.state = state
+        self._page = self._shop.page(state)
         return self._page
 
     def _refused(self, why: str) -> str:
         if self._strict:
             return INVALID
         nodes = clickable(shown(self._page))
-        elements = [f"[{node.text}]" for node in nodes[:MAX_LISTED]] + ["..."] * (len(nodes) > MAX_LISTED)
-        possible = f"You can click {', '.join(elements)}" if nodes else "You can search: search[{query}]"
-        return f"Invalid action: {why}. {possible}."
+        # Only the page with the search bar has nothing to click.
+        if not nodes:
+            return f"Invalid action: {why}. You can search: search[{{query}}]."
+        elements = [f"[{node.text}]" for node in nodes[:MAX_LISTED]]
+        if len(nodes) > MAX_LISTED:
+            elements.append("...")
+        return f"Invalid action: {why}. You can click {', '.join(elements)}."

@@ -29,22 +29,35 @@ def find_files(path: str | os.PathLike[str]) -> Files:
         EnvironmentUnavailable: A file is missing.
     """
     given = Path(path).expanduser().resolve()
-    products = [given] if given.is_file() else sorted(given.glob(f"{_PRODUCTS}*.json"))
+    products = [given]
+    if not given.is_file():
+        products = sorted(given.glob(f"{_PRODUCTS}*.json"))
     if len(products) != 1:
         found = ", ".join(file.name for file in products) or "nothing"
         raise EnvironmentUnavailable(
             f"WebShop needs {_PRODUCTS}.json or {_PRODUCTS}_1000.json, and found {found} in {given}: give the folder "
             "that holds one, or path= of the file itself"
         )
-    folder, size = products[0].parent, products[0].stem.removeprefix(_PRODUCTS)
-    # The large file of attributes includes those of the small one. Without any, rewards would be lower.
-    names = list(dict.fromkeys(f"{_ATTRIBUTES}{end}.json" for end in (size, "")))
-    attributes = next((folder / name for name in names if (folder / name).is_file()), None)
-    if attributes is None:
-        raise EnvironmentUnavailable(f"WebShop's attributes are missing: put {' or '.join(names)} into {folder}")
-    if not (folder / _GOALS).is_file():
+    folder = products[0].parent
+    # Such as "_1000".
+    size = products[0].stem.removeprefix(_PRODUCTS)
+    attributes = _attributes_in(folder, size)
+    goals = folder / _GOALS
+    if not goals.is_file():
         raise EnvironmentUnavailable(f"WebShop's goals are missing: put {_GOALS} into {folder}")
-    return Files(products[0], attributes, folder / _GOALS)
+    return Files(products[0], attributes, goals)
+
+
+def _attributes_in(folder: Path, size: str) -> Path:
+    names = [f"{_ATTRIBUTES}{size}.json"]
+    # The large file includes the attributes of the small one. Without any, rewards would be lower.
+    if size:
+        names.append(f"{_ATTRIBUTES}.json")
+    for name in names:
+        path = folder / name
+        if path.is_file():
+            return path
+    raise EnvironmentUnavailable(f"WebShop's attributes are missing: put {' or '.join(names)} into {folder}")
 
 
 def stream(path: Path) -> Iterator[tuple[str, Any]]:
@@ -58,7 +71,9 @@ def stream(path: Path) -> Iterator[tuple[str, Any]]:
 
     try:
         with path.open("rb") as file:
-            begin = len(BOM_UTF8) if file.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+            begin = 0
+            if file.read(len(BOM_UTF8)) == BOM_UTF8:
+                begin = len(BOM_UTF8)
             file.seek(begin)
             is_object = file.read(1024).lstrip()[:1] == b"{"
             file.seek(begin)
@@ -70,4 +85,6 @@ def stream(path: Path) -> Iterator[tuple[str, Any]]:
     except OSError as error:
         raise EnvironmentUnavailable(f"{path} cannot be read: {error.strerror}") from error
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is not valid JSON: {' '.join(str(error).split()):.200}") from error
+        # Some messages have several lines, which show the place.
+        said = " ".join(str(error).split())
+        raise ConfigurationError(f"{path} is not valid JSON: {said:.200}") from error

@@ -39,24 +39,33 @@ def official_goals(path: Path, product: Callable[[str], tuple[int, Product] | No
         ConfigurationError: The file is invalid.
         EnvironmentUnavailable: The file cannot be read.
     """
-    found = []
+    by_number: dict[int, list[Goal]] = {}
     for asin, entries in stream(path):
-        if at := product(asin):
-            try:
-                found.append((at[0], list(_goals_of(at[1], entries, seed))))
-            except (KeyError, TypeError, AttributeError) as error:
-                raise ConfigurationError(
-                    f"{path}, {asin}: not instructions of WebShop ({type(error).__name__}: {error})"
-                ) from error
-    goals = [goal for _, some in sorted(found, key=lambda each: each[0]) for goal in some]
+        found = product(asin)
+        if found is None:
+            continue
+        number, about = found
+        try:
+            some = list(_goals_of(about, entries, seed))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ConfigurationError(
+                f"{path}, {asin}: not instructions of WebShop ({type(error).__name__}: {error})"
+            ) from error
+        by_number.setdefault(number, []).extend(some)
+    # The official order is that of the products, shuffled.
+    goals: list[Goal] = []
+    for number in sorted(by_number):
+        goals += by_number[number]
     Random(_SHUFFLE).shuffle(goals)
     return goals
 
 
 def budget(price: float, draw: Random) -> float | None:
     """Draw a round sum above a price; None if the price is too high for one."""
-    above = [amount for amount in _BUDGETS if amount > price][:4]
-    return max(draw.sample(above, 2)) if len(above) >= 2 else None
+    above = [amount for amount in _BUDGETS if amount > price]
+    if len(above) < 2:
+        return None
+    return max(draw.sample(above[:4], 2))
 
 
 def _goals_of(product: Product, entries: Sequence[dict[str, Any]], seed: int) -> Iterator[Goal]:
@@ -64,12 +73,12 @@ def _goals_of(product: Product, entries: Sequence[dict[str, Any]], seed: int) ->
         attributes = texts(entry["instruction_attributes"])
         if not attributes:
             continue
-        limit = budget(product.price(seed), Random(f"webshop budget {seed} {product.asin} {index}"))
-        asked = "" if limit is None else f", and price lower than {limit:.2f} dollars"
-        yield Goal(
-            asin=product.asin,
-            instruction=entry["instruction"].strip(".") + asked,
-            attributes=attributes,
-            options=texts(entry["instruction_options"]),
-            price_upper=NO_BUDGET if limit is None else limit,
-        )
+        instruction = entry["instruction"].strip(".")
+        options = texts(entry["instruction_options"])
+        random = Random(f"webshop budget {seed} {product.asin} {index}")
+        limit = budget(product.price(seed), random)
+        if limit is None:
+            limit = NO_BUDGET
+        else:
+            instruction += f", and price lower than {limit:.2f} dollars"
+        yield Goal(product.asin, instruction, attributes, options, limit)

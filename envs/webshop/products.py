@@ -47,8 +47,11 @@ class Product:
     @property
     def indexed(self) -> str:
         """The indexed text: title, description, first feature and options."""
-        options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in self.options.items())
-        return " ".join([self.title, self.description, *self.bullets[:1], options]).lower()
+        parts = [self.title, self.description]
+        parts += self.bullets[:1]
+        options = [f"{name}: {', '.join(values)}" for name, values in self.options.items()]
+        parts.append(", and ".join(options))
+        return " ".join(parts).lower()
 
 
 def read_products(products: Path, attributes: Path) -> Iterator[Product]:
@@ -58,7 +61,10 @@ def read_products(products: Path, attributes: Path) -> Iterator[Product]:
         ConfigurationError: A file is invalid.
         EnvironmentUnavailable: A file cannot be read.
     """
-    known = {asin: entry.get("attributes") for asin, entry in stream(attributes) if isinstance(entry, dict)}
+    known: dict[str, Any] = {}
+    for asin, entry in stream(attributes):
+        if isinstance(entry, dict):
+            known[asin] = entry.get("attributes")
     for place, (_, entry) in enumerate(stream(products)):
         try:
             product = read_product(entry, known.get(str(entry["asin"])))
@@ -82,45 +88,67 @@ def read_product(entry: Mapping[str, Any], attributes: Sequence[str] | None = No
     asin = _text(entry["asin"])
     if asin == "nan" or not 0 < len(asin) <= LONGEST_ASIN:
         return None
-    small = entry["small_description"]
+    bullets = entry["small_description"]
+    if not isinstance(bullets, list):
+        bullets = [bullets]
     return Product(
         asin=asin,
         title=_text(entry["name"]),
         description=_text(entry["full_description"]),
-        bullets=[_text(each) for each in small] if isinstance(small, list) else [_text(small)],
+        bullets=[_text(bullet) for bullet in bullets],
         prices=_prices(entry.get("pricing")),
         options=_options(entry["customization_options"]),
-        attributes=NO_ATTRIBUTES if attributes is None else texts(attributes),
+        attributes=_attributes(attributes),
         category=_text(entry["category"]),
         query=_text(entry["query"]).lower().strip(),
         product_category=_text(entry["product_category"]),
     )
 
 
+def _attributes(known: Sequence[str] | None) -> Sequence[str]:
+    if known is None:
+        return NO_ATTRIBUTES
+    return texts(known)
+
+
 def texts(values: Any) -> list[str]:
     """Return a list of strings, or raise a `TypeError`, also for a single string."""
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+    is_list = isinstance(values, list) and all(isinstance(value, str) for value in values)
+    if not is_list:
         raise TypeError(f"{values!r:.50} is not a list of strings")
-    return list(map(_text, values))
+    return [_text(value) for value in values]
 
 
 def _prices(pricing: Any) -> list[float]:
     """Return the first two prices of "$10.99", "$1,299.00" or "$8.99$12.99"."""
-    numbers = [re.sub(r"[^\d.]", "", part) for part in _text(pricing).split("$")[1:]]
-    # The original fails on a price without a number.
-    return [float(each) for each in numbers if re.fullmatch(r"\d+\.?\d*|\.\d+", each, re.ASCII)][:2] or [NO_PRICE]
+    prices: list[float] = []
+    for part in _text(pricing).split("$")[1:]:
+        # Without commas.
+        number = re.sub(r"[^\d.]", "", part)
+        # The original fails on a price without a number.
+        if re.fullmatch(r"\d+\.?\d*|\.\d+", number, re.ASCII):
+            prices.append(float(number))
+    return prices[:2] or [NO_PRICE]
 
 
 def _options(customization: Any) -> dict[str, list[str]]:
-    options = {}
-    for name, contents in (customization or {}).items():
-        if contents is not None:
+    options: dict[str, list[str]] = {}
+    if not customization:
+        return options
+    for name, contents in customization.items():
+        if contents is None:
+            continue
+        values = []
+        for content in contents:
+            value = _text(content["value"]).strip()
             # A slash would split the URL of a page.
-            values = [_text(content["value"]).strip().replace("/", " | ").lower() for content in contents]
-            options[_text(name).lower()] = values
+            values.append(value.replace("/", " | ").lower())
+        options[_text(name).lower()] = values
     return options
 
 
 def _text(value: Any) -> str:
     """Return a value as text, without lone surrogates, which can be neither stored nor sent."""
-    return "" if value is None else str(value).encode("utf-8", "replace").decode()
+    if value is None:
+        return ""
+    return str(value).encode("utf-8", "replace").decode()

@@ -53,59 +53,89 @@ def rule_nouns(name: str) -> list[str]:
 
     The original asks spaCy. On its own test cases the result is on the same side of every threshold.
     """
-    words = re.findall(r"[a-z0-9.'-]+", name.lower())
-    return [word for word in words if len(re.findall(r"[a-z]", word)) >= 2 and word not in _NO_NOUNS]
+    nouns = []
+    for word in re.findall(r"[a-z0-9.'-]+", name.lower()):
+        letters = re.findall(r"[a-z]", word)
+        if len(letters) >= 2 and word not in _NO_NOUNS:
+            nouns.append(word)
+    return nouns
 
 
 def reward(bought: Product, price: float, chosen: Sequence[str], wanted: Product, goal: Goal) -> Reward:
     """Return the reward of a purchase."""
     kind = match_type(bought, wanted)
-    attributes, options = match_attributes(bought, goal.attributes), match_options(chosen, goal.options)
+    attributes = match_attributes(bought, goal.attributes)
+    options = match_options(chosen, goal.options)
     within = goal.price_upper > 0 and price <= goal.price_upper
     asked = len(goal.attributes) + len(goal.options) + 1
     return Reward(
         reward=(attributes + options + within) / asked * kind,
         type=kind,
-        attributes=attributes / len(goal.attributes) if goal.attributes else 1.0,
-        options=options / len(goal.options) if goal.options else 1.0,
+        attributes=_share(attributes, goal.attributes),
+        options=_share(options, goal.options),
         price=float(within),
     )
+
+
+def _share(found: int, wanted: Sequence[str]) -> float:
+    if not wanted:
+        return 1.0
+    return found / len(wanted)
 
 
 def match_type(bought: Product, wanted: Product) -> float:
     """Return how well the types of two products match: 1, 0.5, 0.1 or 0."""
     title = shared_nouns(bought.title, wanted.title)
+    if title == 0.0:
+        return 0.0
     if title < 0.1:
-        return 0.1 if title else 0.0
-    category = len(_categories(bought) & _categories(wanted)) >= 2
-    return 1.0 if bought.query == wanted.query or category or title > 0.2 else 0.5
+        return 0.1
+    shared = _categories(bought) & _categories(wanted)
+    if bought.query == wanted.query or len(shared) >= 2 or title > 0.2:
+        return 1.0
+    return 0.5
 
 
 def shared_nouns(bought: str, wanted: str) -> float:
     """Return the share of the wanted title's nouns in the bought title; 0.2 if it has none."""
-    # A repeated noun counts twice in the denominator, but once in the numerator, as in the original.
     desired = rule_nouns(wanted)
-    return len(set(rule_nouns(bought)) & set(desired)) / len(desired) if desired else 0.2
+    if not desired:
+        return 0.2
+    shared = set(desired) & set(rule_nouns(bought))
+    # A repeated noun counts twice in the denominator, but once in the numerator, as in the original.
+    return len(shared) / len(desired)
 
 
 def match_attributes(bought: Product, attributes: Sequence[str]) -> int:
     """Return how many of the attributes a product has or mentions."""
-    texts = [bought.title.lower(), " ".join(bought.bullets).lower(), bought.description.lower()]
-    return sum(
-        any(alike(has, attribute) for has in bought.attributes) or any(attribute in text for text in texts)
-        for attribute in attributes
-    )
+    title = bought.title.lower()
+    bullets = " ".join(bought.bullets).lower()
+    description = bought.description.lower()
+    found = 0
+    for attribute in attributes:
+        mentioned = attribute in title or attribute in bullets or attribute in description
+        if mentioned or any(alike(has, attribute) for has in bought.attributes):
+            found += 1
+    return found
 
 
 def match_options(chosen: Sequence[str], options: Sequence[str]) -> int:
     """Return how many of the options were chosen. Shades of a colour are equal."""
-    values = list(map(colour, chosen))
-    return sum(any(alike(value, colour(option)) for value in values) for option in options)
+    values = [colour(value) for value in chosen]
+    found = 0
+    for option in options:
+        wanted = colour(option)
+        if any(alike(value, wanted) for value in values):
+            found += 1
+    return found
 
 
 def colour(value: str) -> str:
     """Return the colour that represents a value, or the value itself if it contains none."""
-    return next((colour for colour in COLOURS if colour in value), value)
+    for name in COLOURS:
+        if name in value:
+            return name
+    return value
 
 
 def alike(one: str, other: str) -> bool:
@@ -113,7 +143,8 @@ def alike(one: str, other: str) -> bool:
     from rapidfuzz import fuzz
     from rapidfuzz.utils import default_process
 
-    return round(fuzz.token_set_ratio(one, other, processor=default_process)) > ALIKE
+    score = fuzz.token_set_ratio(one, other, processor=default_process)
+    return round(score) > ALIKE
 
 
 def _categories(product: Product) -> set[str]:

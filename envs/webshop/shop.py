@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Literal
 
 from langgraph_reflexion.envs.webshop.goals import Goal
@@ -45,14 +44,17 @@ class Page:
 
 def search_page(instruction: str) -> Page:
     """Return the first page, with the instruction and the search bar."""
-    return _page("search", [*map(_text, ("WebShop", "Instruction: ", instruction)), _button(SEARCH)])
+    nodes = [_text("WebShop"), _text("Instruction: "), _text(instruction), _button(SEARCH)]
+    return _page("search", nodes)
 
 
 def results_page(number: int, total: int, products: Sequence[Product]) -> Page:
     """Return a page of results, with its number from 1 and the total number of products found."""
     nodes = [_button(BACK), _text(f"Page {number} (Total results: {total})")]
+    if number > 1:
+        nodes.append(_button(BEFORE))
     # As in the original, there is always a next page, even if it is empty.
-    nodes += [_button(BEFORE)] * (number > 1) + [_button(AFTER)]
+    nodes.append(_button(AFTER))
     for product in products:
         nodes += [Node("product", product.asin), _text(product.title), _text(product.price_tag)]
     return _page("results", nodes)
@@ -63,35 +65,60 @@ def item_page(product: Product, chosen: Mapping[str, str]) -> Page:
     nodes = [_button(BACK), _button(BEFORE)]
     for name, values in product.options.items():
         nodes.append(_text(name))
-        nodes += [Node("option", value, name, chosen.get(name) == value) for value in values]
-    nodes += [_text(product.title), _text(f"Price: {product.price_tag}"), _text("Rating: N.A.")]
-    return _page("item", [*nodes, *map(_button, SUBPAGES), _button(BUY)])
+        for value in values:
+            nodes.append(Node("option", value, name, chosen.get(name) == value))
+    nodes.append(_text(product.title))
+    nodes.append(_text(f"Price: {product.price_tag}"))
+    nodes.append(_text("Rating: N.A."))
+    for subpage in SUBPAGES:
+        nodes.append(_button(subpage))
+    nodes.append(_button(BUY))
+    return _page("item", nodes)
 
 
 def sub_page(product: Product, name: str) -> Page:
     """Return a subpage of a product, one of `SUBPAGES`. The published data has no reviews."""
-    # The original's lists have a blank before every entry.
-    contents = {"Description": [product.description], "Features": [f" {bullet}" for bullet in product.bullets]}
-    return _page("item_sub", [_button(BACK), _button(BEFORE), *map(_text, contents.get(name, []))])
+    nodes = [_button(BACK), _button(BEFORE)]
+    if name == "Description":
+        nodes.append(_text(product.description))
+    elif name == "Features":
+        for bullet in product.bullets:
+            # The original's lists have a blank before every entry.
+            nodes.append(_text(f" {bullet}"))
+    return _page("item_sub", nodes)
 
 
 def render(page: Page) -> str:
     """Return a page as ReAct and Reflexion show it, with what can be clicked in brackets."""
     if page.reward is not None:
         return f"Your score (min 0.0, max 1.0): {page.reward}"
-    return "".join(map(_in_brackets, shown(page)))
+    return "".join(map(_rendered, shown(page)))
 
 
-def _in_brackets(node: Node) -> str:
-    if node.kind == "option":
-        return f"[[{node.text}]]" if node.chosen else f"[{node.text}]"
-    return f"\n[{node.text}] " if node.kind in ("button", "product") else f"\n{node.text} "
+def _rendered(node: Node) -> str:
+    match node.kind:
+        case "text":
+            return f"\n{node.text} "
+        case "option" if node.chosen:
+            return f"[[{node.text}]]"
+        # The values of an option share a line.
+        case "option":
+            return f"[{node.text}]"
+    return f"\n[{node.text}] "
 
 
 def shown(page: Page) -> Sequence[Node]:
-    """Return all nodes, except products after the first few."""
-    products = accumulate(node.kind == "product" for node in page.nodes)
-    return [node for node, count in zip(page.nodes, products, strict=True) if count <= PRODUCTS_SHOWN]
+    """Return all nodes up to the last product that is shown."""
+    nodes: list[Node] = []
+    products = 0
+    for node in page.nodes:
+        if node.kind == "product":
+            products += 1
+        # Behind a product are its title and its price.
+        if products > PRODUCTS_SHOWN:
+            break
+        nodes.append(node)
+    return nodes
 
 
 def _page(name: PageName, nodes: Sequence[Node]) -> Page:
@@ -128,9 +155,18 @@ def clean_query(query: str) -> str:
     There, a slash splits the URL, an opening bracket is parsed as Python, and `<r>` and its like bypass the search.
     None of these affects the results of a search.
     """
-    words = "".join(c if c.isprintable() and c not in "/<>[]" else " " for c in query).split()
+    characters = []
+    for character in query:
+        if character.isprintable() and character not in "/<>[]":
+            characters.append(character)
+        else:
+            characters.append(" ")
+    words = "".join(characters).split()
     cleaned = " ".join(words)[:LONGEST_QUERY].strip()
-    return cleaned if any(c.isalnum() for c in cleaned) else ""
+    has_word = any(character.isalnum() for character in cleaned)
+    if not has_word:
+        return ""
+    return cleaned
 
 
 def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False) -> Node | None:
@@ -139,10 +175,21 @@ def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False)
     If several options have the same value, it is the last one, as in the original, or the one before if the last is
     already chosen.
     """
-    wanted = element if exact else normalize_element(element)
-    there = [node for node in clickable(nodes) if (node.text if exact else normalize_element(node.text)) == wanted]
-    free = [node for node in there if (node.option, node.text) not in state.options]
-    return next(reversed(free or there), None)
+    found: Node | None = None
+    for node in reversed(clickable(nodes)):
+        if not _is_called(node, element, exact):
+            continue
+        if (node.option, node.text) not in state.options:
+            return node
+        # The last one that is chosen already, if there is no other.
+        found = found or node
+    return found
+
+
+def _is_called(node: Node, element: str, exact: bool) -> bool:
+    if exact:
+        return node.text == element
+    return normalize_element(node.text) == normalize_element(element)
 
 
 def clickable(nodes: Sequence[Node]) -> list[Node]:
@@ -155,7 +202,9 @@ def clicked(state: State, node: Node) -> State:
     if node.kind == "product":
         return replace(state, page="item", asin=node.text, options=())
     if node.kind == "option":
-        return replace(state, options=tuple({**dict(state.options), node.option: node.text}.items()))
+        options = dict(state.options)
+        options[node.option] = node.text
+        return replace(state, options=tuple(options.items()))
     if node.text == BACK:
         return State()
     if node.text == BEFORE:
@@ -194,8 +243,9 @@ class Shop:
             return search_page(self.goal.instruction)
         if state.page == "results":
             found = self.store.search(state.query)
-            here = found[PER_PAGE * (state.number - 1) : PER_PAGE * state.number]
-            return results_page(state.number, len(found), list(map(self.store.product, here)))
+            end = PER_PAGE * state.number
+            products = [self.store.product(number) for number in found[end - PER_PAGE : end]]
+            return results_page(state.number, len(found), products)
         if state.page == "done":
             return Page("done", (), self.reward(state).reward)
         product = self._product(state.asin)
@@ -205,7 +255,8 @@ class Shop:
 
     def reward(self, state: State) -> Reward:
         """Return the reward of buying the open product."""
-        bought, wanted = self._product(state.asin), self._product(self.goal.asin)
+        bought = self._product(state.asin)
+        wanted = self._product(self.goal.asin)
         chosen = [value for _, value in state.options]
         return reward(bought, bought.price(self.seed), chosen, wanted, self.goal)
 
@@ -218,4 +269,5 @@ class Shop:
     def _product(self, asin: str) -> Product:
         found = self.store.find(asin)
         assert found is not None, asin
-        return found[1]
+        _, product = found
+        return product

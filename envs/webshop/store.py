@@ -44,8 +44,12 @@ def analyze(text: str) -> list[str]:
     """Return the stems of a text's words, in order, as Lucene's English analyzer does."""
     import Stemmer
 
-    words = [re.sub(r"['\u2019]s$", "", word) for word in _WORD.findall(text.lower())]
-    kept = [word for word in words if word not in STOP_WORDS and any(c.isalnum() for c in word)]
+    kept = []
+    for found in _WORD.findall(text.lower()):
+        word = re.sub(r"['\u2019]s$", "", found)
+        # Underscores alone are no word.
+        if word not in STOP_WORDS and any(c.isalnum() for c in word):
+            kept.append(word)
     stems: list[str] = Stemmer.Stemmer("porter").stemWords(kept)
     return stems
 
@@ -76,7 +80,9 @@ class Store(Database):
     def _lengths(self) -> tuple[int, float]:
         """The number of products, and the mean number of their words."""
         [(size, words)] = self.rows("SELECT count(*), total(words) FROM lengths")
-        return size, words / max(size, 1) or 1.0
+        # Of an empty store, 1: nothing is found, but the length is a divisor.
+        mean = words / max(size, 1) or 1.0
+        return size, mean
 
     def search(self, query: str, limit: int = MAX_RESULTS) -> list[int]:
         """Return the numbers of the products that fit best, ties in the order of the catalogue.
@@ -89,8 +95,11 @@ class Store(Database):
             found = self.rows(_POSTINGS, _term(word))
             idf = log1p((size - len(found) + 0.5) / (len(found) + 0.5))
             for number, count, words in found:
-                scores[number] += idf * count / (count + K1 * (1 - B + B * words / mean_length))
-        return sorted(scores, key=lambda number: (-scores[number], number))[:limit]
+                # The longer a text is, the less a word in it says.
+                saturation = K1 * (1 - B + B * words / mean_length)
+                scores[number] += idf * count / (count + saturation)
+        best_first = sorted(scores, key=lambda number: (-scores[number], number))
+        return best_first[:limit]
 
     def product(self, number: int) -> Product:
         [(content,)] = self.rows("SELECT content FROM products WHERE id = ?", number)
@@ -99,7 +108,10 @@ class Store(Database):
     def find(self, asin: str) -> tuple[int, Product] | None:
         """Return the number and the product of a code; None if there is no such product."""
         found = self.rows("SELECT id, content FROM products WHERE asin = ?", asin)
-        return (found[0][0], Product(**json.loads(found[0][1]))) if found else None
+        if not found:
+            return None
+        [(number, content)] = found
+        return number, Product(**json.loads(content))
 
 
 def _term(word: str) -> str:
@@ -112,9 +124,12 @@ def _fill(connection: sqlite3.Connection, products: Iterable[Product]) -> None:
     number = 0
     for product in products:
         row = (number, product.asin, json.dumps(asdict(product)))
+        done = connection.execute("INSERT OR IGNORE INTO products VALUES (?, ?, ?)", row)
         # Of products with the same code, the first one counts.
-        if connection.execute("INSERT OR IGNORE INTO products VALUES (?, ?, ?)", row).rowcount:
-            words = analyze(product.indexed)
-            connection.execute("INSERT INTO lengths VALUES (?, ?)", (number, len(words)))
-            connection.execute("INSERT INTO terms (rowid, body) VALUES (?, ?)", (number, " ".join(map(_term, words))))
-            number += 1
+        if not done.rowcount:
+            continue
+        words = analyze(product.indexed)
+        terms = " ".join(map(_term, words))
+        connection.execute("INSERT INTO lengths VALUES (?, ?)", (number, len(words)))
+        connection.execute("INSERT INTO terms (rowid, body) VALUES (?, ?)", (number, terms))
+        number += 1
