@@ -2,39 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-
-def explained(schema: dict[str, Any]) -> dict[str, str]:
-    """Return the explanation of each argument in a JSON schema; see `ActionSpec.explained`."""
-    explained = {}
-    for name, field in schema.get("properties", {}).items():
-        what, values = field.get("description", ""), allowed_values(field, schema)
-        if known := f"{what} ({values})" if what and values else what or values:
-            explained[name] = f"{{{name}}}: {known}"
-    return explained
-
-
-def allowed_values(schema: Any, root: dict[str, Any]) -> str:
-    """Return the values that a schema allows, in words; empty if it allows any value of its type."""
-    words = list[str]()
-    for each in alternatives(schema, root):
-        kind = each.get("type")
-        if exact := literals(each):
-            words += map(quoted, exact)
-        elif bounds := [f"{what} {each[key]}" for key, what in _BOUNDS.items() if key in each]:
-            words.append(" and ".join(bounds))
-        elif kind in ("array", "object"):
-            named = alternatives(each.get("items", {}), root) if kind == "array" else [each]
-            fields = ", ".join(name for one in named for name in one.get("properties", {}))
-            what = f"a JSON {kind if kind == 'object' else 'list of objects' if fields else 'list'}"
-            words.append(f"{what} with {fields}" if fields else what)
-        elif kind != "null":
-            return ""
-    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 _BOUNDS = {
     "minimum": "at least",
@@ -44,31 +16,110 @@ _BOUNDS = {
 }
 
 
+def explained(schema: dict[str, Any]) -> dict[str, str]:
+    """Return the explanation of each argument in a JSON schema; see `ActionSpec.explained`."""
+    explained = {}
+    for name, field in schema.get("properties", {}).items():
+        what = field.get("description", "")
+        values = allowed_values(field, schema)
+        known = what or values
+        if what and values:
+            known = f"{what} ({values})"
+        if known:
+            explained[name] = f"{{{name}}}: {known}"
+    return explained
+
+
+def allowed_values(schema: Any, root: dict[str, Any]) -> str:
+    """Return the values that a schema allows, in words; empty if it allows any value of its type."""
+    words: list[str] = []
+    for each in alternatives(schema, root):
+        exact = literals(each)
+        if exact:
+            words += map(quoted, exact)
+            continue
+        some = _bounds(each) or _structure(each, root)
+        if some:
+            words.append(some)
+        # That an argument may be null goes without saying.
+        elif each.get("type") != "null":
+            return ""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    """Return the bounds of a number, in words; empty without any."""
+    bounds = [f"{what} {schema[key]}" for key, what in _BOUNDS.items() if key in schema]
+    return " and ".join(bounds)
+
+
+def _structure(schema: dict[str, Any], root: dict[str, Any]) -> str:
+    """Return what a list or an object has in it, in words; empty for other types."""
+    match schema.get("type"):
+        case "array":
+            names = _fields(alternatives(schema.get("items", {}), root))
+            if names:
+                return f"a JSON list of objects with {names}"
+            return "a JSON list"
+        case "object":
+            names = _fields([schema])
+            if names:
+                return f"a JSON object with {names}"
+            return "a JSON object"
+    return ""
+
+
+def _fields(schemas: Iterable[dict[str, Any]]) -> str:
+    names: list[str] = []
+    for schema in schemas:
+        names.extend(schema.get("properties", {}))
+    return ", ".join(names)
+
+
 def alternatives(schema: Any, root: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the alternative schemas of a value; references point into the root schema."""
-    if not isinstance(schema, dict):  # `true` allows anything
+    # `true` allows anything.
+    if not isinstance(schema, dict):
         yield {}
-    elif "$ref" in schema:
-        referred: Any = root
-        for part in schema["$ref"].split("/")[1:]:
-            referred = referred[int(part)] if isinstance(referred, list) else referred.get(part, {})
-        yield from alternatives(referred, root)
-    elif several := [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key, [])]:
-        for each in several:
-            yield from alternatives(each, root)
-    else:
+        return
+    if "$ref" in schema:
+        yield from alternatives(_referred(schema["$ref"], root), root)
+        return
+    several: list[Any] = []
+    for key in ("anyOf", "oneOf", "allOf"):
+        several += schema.get(key, [])
+    if not several:
         yield schema
+    for each in several:
+        yield from alternatives(each, root)
+
+
+def _referred(path: str, root: dict[str, Any]) -> Any:
+    """Return what a path such as `#/$defs/Place` leads to in the root schema."""
+    found: Any = root
+    for part in path.split("/")[1:]:
+        if isinstance(found, list):
+            found = found[int(part)]
+        else:
+            found = found.get(part, {})
+    return found
 
 
 def literals(schema: dict[str, Any]) -> list[Any]:
     """Return the values that a schema lists, if any."""
-    return [schema["const"]] if "const" in schema else [*schema.get("enum", [])]
+    if "const" in schema:
+        return [schema["const"]]
+    return list(schema.get("enum", []))
 
 
 def quoted(value: Any) -> str:
     """Return an allowed value for a prompt, quoted if it contains blanks."""
-    blank = isinstance(value, str) and (not value or re.search(r"\s", value))
-    return json.dumps(value, ensure_ascii=False) if blank else str(value)
+    # Without quotes, nobody sees where a value with blanks ends, or an empty one.
+    if isinstance(value, str) and (not value or re.search(r"\s", value)):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
 
 
 def meant(value: Any, listed: Sequence[Any]) -> Iterator[Any]:
@@ -77,9 +128,14 @@ def meant(value: Any, listed: Sequence[Any]) -> Iterator[Any]:
         yield int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
-    if isinstance(value, str):
-        yield from (each for each in listed if value in (str(each), quoted(each)))
-        words: dict[str, Any] = {"true": [True], "false": [False], "none": [None], "null": [None]}
-        yield from words.get(value.strip().lower(), ())
-        with suppress(ValueError, RecursionError):  # deeply nested brackets
-            yield json.loads(value)
+    if not isinstance(value, str):
+        return
+    for each in listed:
+        if value in (str(each), quoted(each)):
+            yield each
+    word = value.strip().lower()
+    if word in _WORDS:
+        yield _WORDS[word]
+    # A RecursionError comes from deeply nested brackets.
+    with suppress(ValueError, RecursionError):
+        yield json.loads(value)

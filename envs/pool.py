@@ -68,7 +68,8 @@ class EpisodePool:
         async def begin() -> tuple[Episode, dict[str, Any] | None]:
             episode = await resolved(self.environment.start(task))
             async with self._closed_on_error(episode):
-                return episode, await resolved(episode.snapshot())
+                snapshot = await resolved(episode.snapshot())
+            return episode, snapshot
 
         episode, snapshot = await self._tried(task, begin, self._close_first)
         await self._keep(_Live(task, [], episode))
@@ -86,9 +87,11 @@ class EpisodePool:
 
         async def advance() -> tuple[Episode, Stepped]:
             episode = await self._find(task, actions, snapshot)
-            async with self._closed_on_error(episode, paused=_Live(task, actions, episode)):
+            before = _Live(task, actions, episode)
+            async with self._closed_on_error(episode, paused=before):
                 result = _checked(await resolved(episode.step(action)))
-                return episode, Stepped(result, await resolved(episode.snapshot()))
+                after = await resolved(episode.snapshot())
+            return episode, Stepped(result, after)
 
         episode, stepped = await self._tried(task, advance, self._close_first)
         await self._keep(_Live(task, [*actions, action], episode))
@@ -96,7 +99,8 @@ class EpisodePool:
 
     async def borrow(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None) -> Episode:
         """Take the episode with this history out of the pool, live or rebuilt, to use it and `give_back` it."""
-        return await self._tried(task, partial(self._find, task, actions, snapshot), self._close)
+        find = partial(self._find, task, actions, snapshot)
+        return await self._tried(task, find, self._close)
 
     async def give_back(self, task: Task, actions: list[Action], episode: Episode) -> None:
         """Keep an episode that was borrowed, in which exactly `actions` were taken."""
@@ -106,6 +110,7 @@ class EpisodePool:
         self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None
     ) -> StepResult | None:
         """Evaluate the episode with this history, whose trial was stopped; see `Episode.finalize`."""
+        # Nothing to evaluate, so that no episode needs to be rebuilt.
         if self.environment.episode.finalize is Episode.finalize:
             return None
 
@@ -113,7 +118,9 @@ class EpisodePool:
             episode = await self._find(task, actions, snapshot)
             async with self._closed_on_error(episode):
                 result = await resolved(episode.finalize())
-                return episode, None if result is None else _checked(result)
+                if result is not None:
+                    result = _checked(result)
+            return episode, result
 
         episode, result = await self._tried(task, finalized, self._close_first)
         await self._keep(_Live(task, actions, episode))
@@ -121,7 +128,8 @@ class EpisodePool:
 
     async def release(self, task: Task, actions: list[Action]) -> None:
         """Close the live episode with this history, if any. A failure to close is logged."""
-        if live := self._take(task, actions):
+        live = self._take(task, actions)
+        if live is not None:
             await self._let_go(live)
 
     def close(self) -> None:
@@ -134,7 +142,8 @@ class EpisodePool:
             await self._let_go(self._live.pop())
 
     async def _find(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
-        if live := self._take(task, actions):
+        live = self._take(task, actions)
+        if live is not None:
             return live.episode
         if snapshot is not None:
             return await resolved(self.environment.restore(task, snapshot))
@@ -157,14 +166,16 @@ class EpisodePool:
     async def _keep(self, live: _Live) -> None:
         with self._lock:
             self._live.append(live)
-            surplus, self._live = self._live[: -self.size], self._live[-self.size :]
+            surplus = self._live[: -self.size]
+            self._live = self._live[-self.size :]
         for each in surplus:
             await self._let_go(each)
 
     async def _let_go(self, live: _Live) -> None:
         try:
             blocks = self.environment.blocks(live.task)
-        except Exception:  # its task cannot be read any more
+        except Exception:
+            # The task cannot be read any more. A thread is right in either case.
             blocks = True
         await self._run(partial(self._close, live.episode), blocks)
 
@@ -176,14 +187,16 @@ class EpisodePool:
             _log.warning("an episode of %s could not be closed", self.environment.name, exc_info=True)
 
     async def _close_first(self, result: tuple[Episode, Any]) -> None:
-        await self._close(result[0])
+        episode, _ = result
+        await self._close(episode)
 
     @asynccontextmanager
     async def _closed_on_error(self, episode: Episode, paused: _Live | None = None) -> AsyncIterator[None]:
         try:
             yield
         except BaseException as error:
-            if paused and isinstance(error, Pause):  # the action asks a person, and is done with the answer
+            if paused and isinstance(error, Pause):
+                # The action asks a person, and is taken in this episode once there is an answer.
                 with self._lock:
                     self._live.append(paused)
             else:
@@ -217,9 +230,11 @@ class EpisodePool:
         """Run what calls the environment: on the background loop, in a thread, or right here."""
         if self.environment.asynchronous:
             return await on_background(work, undo)
-        if blocks:
-            return await in_thread(lambda: drive(work()), undo and (lambda result: drive(undo(result))))
-        return await work()
+        if not blocks:
+            return await work()
+        if undo is None:
+            return await in_thread(lambda: drive(work()))
+        return await in_thread(lambda: drive(work()), lambda result: drive(undo(result)))
 
 
 def call_blocking(environment: Environment, method: Callable[..., _T | Awaitable[_T]], *args: Any) -> _T:
