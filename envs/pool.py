@@ -166,6 +166,7 @@ class EpisodePool:
     async def _keep(self, live: _Live) -> None:
         with self._lock:
             self._live.append(live)
+            # The least recently used come first.
             surplus = self._live[: -self.size]
             self._live = self._live[-self.size :]
         for each in surplus:

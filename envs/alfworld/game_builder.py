@@ -187,7 +187,7 @@ def _walkthrough(kind: Kind, plan: Plan, items: list[Item], chosen: Target) -> t
     ids += [item.id.lower() for item in items]
     called = names(ids)
     walk = _Walk(called)
-    # The first receptacle of each class.
+    # A task is solved at any receptacle of a class.
     first: dict[str, Receptacle] = {}
     for receptacle in plan.receptacles:
         first.setdefault(receptacle.cls, receptacle)
@@ -198,6 +198,7 @@ def _walkthrough(kind: Kind, plan: Plan, items: list[Item], chosen: Target) -> t
         source = walk.reach(item.receptacle)
         walk.commands.append(f"take {thing} from {source}")
         if tool:
+            # Nothing is put into it, so that it may stay closed.
             station = walk.reach(first[tool], inside=False)
             walk.commands.append(f"{kind} {thing} with {station}")
         if kind == "look":

@@ -91,6 +91,7 @@ class Household:
         return [thing for thing, place in self.moved.items() if not place]
 
     def _describe(self, observation: str) -> None:
+        """Note what an observation says of receptacles and their contents."""
         for closed in _CLOSED.finditer(observation):
             self._stand_at(closed["place"], observation)
             self.shut.setdefault(closed["place"], True)
@@ -115,15 +116,16 @@ class Household:
             self.looked_into.append(place)
 
     def _stand_at(self, place: str, observation: str) -> None:
+        # The place in its first words may be "loc 12", which is no receptacle's name.
         if observation.startswith("You arrive at"):
             self.at = place
 
     def _becomes(self, thing: str, state: str) -> None:
-        over = {state}
+        replaced = {state}
         # Hot and cool exclude each other.
         if state in ("hot", "cool"):
-            over = {"hot", "cool"}
-        states = [each for each in self.states.get(thing, []) if each not in over]
+            replaced = {"hot", "cool"}
+        states = [each for each in self.states.get(thing, []) if each not in replaced]
         states.append(state)
         self.states[thing] = states
 

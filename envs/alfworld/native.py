@@ -25,6 +25,7 @@ class NativeEngine:
 
     def reset(self) -> str:
         self._facts = set(self.world.start)
+        # What was taken from which receptacle and not put back there, for `look`.
         self._removed: set[tuple[str, str]] = set()
         self._change()
         return self.world.opening
@@ -58,6 +59,7 @@ class NativeEngine:
         """Make facts false, then others true."""
         self._facts.difference_update(false)
         self._facts.update(true)
+        # Found once for each change, as every command asks for them.
         self._held: str | None = None
         for fact in self._facts:
             if fact[0] == "atlocation":
@@ -162,6 +164,7 @@ class NativeEngine:
         return f"You are carrying: {self._listed([self._held])}."
 
     def _help(self, verb: str, rest: str) -> str | None:
+        # The grammars with `put` know no `help`.
         if rest or self.world.release.syntax != "move":
             return None
         return HELP
@@ -179,6 +182,7 @@ class NativeEngine:
         agent = self.world.agent
         self._change(true=[("atlocation", agent, place)], false=[("atlocation", agent, self._place)])
         reached = receptacle
+        # Their agents arrive at "loc 12".
         if self.world.release.syntax == "put":
             reached = place
         return f"You arrive at {self.world.names[reached]}. {self._described(receptacle)}"
@@ -311,6 +315,7 @@ class NativeEngine:
             else:
                 yield f"open {where}"
         inside = self._inside(receptacle)
+        # Unlike `take`, `use` does not ask whether the receptacle is open.
         for thing in inside:
             if self._is(thing, "toggleable"):
                 yield f"use {names[thing]}"

@@ -167,6 +167,7 @@ class Grounder:
             case ["exists", list() as declared, body]:
                 bindings = self._bindings(list(typed(declared)), self._guides(body), env)
                 return self._joined("or", (self._ground(body, found) for found in bindings))
+            # All fulfil a condition if none violates it.
             case ["forall", list() as declared, body]:
                 return self._ground(["not", ["exists", declared, ["not", body]]], env)
             case [str(), *words] if all(isinstance(word, str) for word in words):

@@ -79,7 +79,10 @@ class _Generator:
             offered[name] = tuple(random.sample(values, len(values) - 1))
         asked = random.sample(sorted(offered), random.choice([1, 2, 2]))
         # In the order of the category's options, not in that of the draw.
-        options = {name: values[0] for name, values in offered.items() if name in asked}
+        options: dict[str, str] = {}
+        for name, values in offered.items():
+            if name in asked:
+                options[name] = values[0]
         low, high = category["price"]
         price = random.uniform(low, high)
         budget = 5.0 * (int(price / 5) + 1)
@@ -94,13 +97,18 @@ class _Generator:
 
     def _add_goal(self, asin: str, right: _Draft, options: dict[str, str], budget: float) -> None:
         template = self.random.choice(vocabulary()["goals"]["instructions"])
+        # The instruction has them in words; the goal has a colon, as the official ones do.
+        said = []
+        wanted = []
+        for name, value in options.items():
+            said.append(f"{name} {value}")
+            wanted.append(f"{name}: {value}")
         instruction = template.format(
             a_thing=_with_article(right.thing),
             attributes=" and ".join(right.attributes),
-            options=" and ".join(f"{name} {value}" for name, value in options.items()),
+            options=" and ".join(said),
             budget=f"{budget:.2f}",
         )
-        wanted = [f"{name}: {value}" for name, value in options.items()]
         self.made.goals.append(Goal(asin, instruction, right.attributes, wanted, budget))
 
     def _miss(self, miss: str, right: _Draft, options: dict[str, str], budget: float) -> _Draft:
@@ -112,8 +120,9 @@ class _Generator:
         if miss == "option":
             name = random.choice(sorted(options))
             offered = right.offered.copy()
-            # The value that the product which fits lacks may be among them.
-            offered[name] = tuple(value for value in right.category["options"][name] if value != options[name])
+            # All other values, also the one that the right product lacks.
+            values = right.category["options"][name]
+            offered[name] = tuple(value for value in values if value != options[name])
             return replace(right, price=price, offered=offered)
         lacking = random.choice(right.attributes)
         left = tuple(attribute for attribute in right.attributes if attribute != lacking)
@@ -125,10 +134,10 @@ class _Generator:
         category = draft.category
         asin = self._new(self._draw_code)
         brand = self._new(self._draw_brand)
-        settled = (*draft.attributes, *draft.lacking)
+        settled = draft.attributes + draft.lacking
         free = [attribute for attribute in category["attributes"] if attribute not in settled]
         more = random.sample(free, ATTRIBUTES - len(draft.attributes))
-        has = [*draft.attributes, *more]
+        has = list(draft.attributes) + more
         random.shuffle(has)
         # Each attribute is mentioned once, in the title, the description or a bullet.
         titled, described, *listed = has
@@ -169,7 +178,8 @@ class _Generator:
             a_thing=_with_article(draft.thing),
         )
         of_attribute = random.choice(phrases["attribute"]).format(attribute=attribute)
-        sentences = [of_attribute, *random.sample(phrases["also"], 2)]
+        sentences = [of_attribute]
+        sentences += random.sample(phrases["also"], 2)
         return " ".join([opening, *self.shuffled(sentences)])
 
     def _bullets(self, attributes: list[str]) -> list[str]:
