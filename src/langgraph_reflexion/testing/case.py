@@ -36,11 +36,16 @@ class Case:
         limit: int | None = None,
     ) -> "Case":
         """Make a case from the arguments of `check_environment`."""
-        chosen = tasks_of(environment, limit=1)[0] if task is None else task
+        if task is None:
+            task = tasks_of(environment, limit=1)[0]
         if actions is None:
-            return cls(environment, chosen, [made_up(spec) for spec in specs(environment)], limit)
-        given = [parsed(environment, action) if isinstance(action, str) else action for action in actions]
-        return cls(environment, chosen, given, limit)
+            return cls(environment, task, [made_up(spec) for spec in specs(environment)], limit)
+        given = []
+        for action in actions:
+            if isinstance(action, str):
+                action = parsed(environment, action)
+            given.append(action)
+        return cls(environment, task, given, limit)
 
 
 def specs(environment: Environment) -> list[ActionSpec]:
@@ -56,22 +61,35 @@ def made_up(spec: ActionSpec) -> Action:
 
 
 def _value(given: Any, root: dict[str, Any]) -> Any:
+    """Return a value that a schema allows."""
     schema, *others = alternatives(given, root)
+    # A model that holds itself ends here.
     if schema.get("type") == "object" and {"type": "null"} in others:
-        return None  # a model that holds itself ends here
-    if values := literals(schema):
-        return next((value for value in values if str(value).strip()), values[0])
+        return None
+    values = literals(schema)
+    if values:
+        return _first_visible(values)
     match schema.get("type"):
         case "boolean":
             return True
         case "integer" | "number":
-            return schema.get("minimum", min(2, schema.get("maximum", 2)))
+            highest = schema.get("maximum", 2)
+            return schema.get("minimum", min(2, highest))
         case "array":
-            return [_value(schema.get("items", {}), root) for _ in range(schema.get("minItems", 0))]
+            items = schema.get("items", {})
+            return [_value(items, root) for _ in range(schema.get("minItems", 0))]
         case "object":
             fields = schema.get("properties", {})
             return {name: _value(fields[name], root) for name in schema.get("required", [])}
     return "thing 1"
+
+
+def _first_visible(values: Sequence[Any]) -> Any:
+    """Return the first value that is not blank, which a text form could not show; the first if all are."""
+    for value in values:
+        if str(value).strip():
+            return value
+    return values[0]
 
 
 def parsed(environment: Environment, text: str) -> Action:
@@ -128,11 +146,13 @@ async def pooled(case: Case) -> tuple[list[StepResult], list[dict[str, Any] | No
 
 async def largest_gap(case: Case) -> float:
     """Return the longest time in seconds for which the pool blocked the event loop."""
-    gap, playing = 0.0, asyncio.create_task(pooled(case))
+    gap = 0.0
+    playing = asyncio.create_task(pooled(case))
     while not playing.done():
         before = time.perf_counter()
         await asyncio.sleep(0.005)
         gap = max(gap, time.perf_counter() - before)
+    # An error of the episode is raised here.
     await playing
     return gap
 

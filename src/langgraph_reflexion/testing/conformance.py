@@ -15,7 +15,7 @@ A failed check raises `AssertionError` with the expected behaviour. Checks take 
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any
@@ -23,11 +23,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from langgraph_reflexion.envs.actions import fill
-from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, StepResult, Task
+from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, ShownAction, StepResult, Task
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.prompts import Example, ExampleStep, ReflectionExample, contains, load_prompts
+from langgraph_reflexion.prompts import Example, ExampleStep, Prompts, ReflectionExample, contains, load_prompts
 from langgraph_reflexion.support.sync import run_blocking
 from langgraph_reflexion.testing.case import (
     Case,
@@ -88,10 +88,8 @@ def tasks_are_stable(case: Case) -> None:
     _require(all(task["instruction"].strip() for task in tasks), "a task has no instruction")
     _require(list(case.environment.tasks()) == tasks, "tasks() returns different tasks when called twice")
     for limit in {0, 1, len(tasks) // 2, len(tasks), len(tasks) + 1}:
-        _require(
-            list(case.environment.tasks(limit=limit)) == tasks[:limit],
-            f"tasks(limit={limit}) is not a prefix of tasks()",
-        )
+        limited = list(case.environment.tasks(limit=limit))
+        _require(limited == tasks[:limit], f"tasks(limit={limit}) is not a prefix of tasks()")
     first = case.environment.splits[0]
     _require(list(case.environment.tasks(first, 1)) == tasks[:1], "the default split is not the first of `splits`")
     try:
@@ -115,39 +113,71 @@ _FAILED: dict[str, Any] = {
 
 def models_are_shown_the_task(case: Case) -> None:
     """The prompts of actor, reflection and evaluator render, and contain the task's instruction."""
-    environment, task = case.environment, case.task
+    environment = case.environment
+    task = case.task
     _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction")
     prompts = load_prompts(environment.prompts_from)
-    opening = {"instruction": task["instruction"], "observation": played(replace(case, actions=[]))[0]}
+    first_observation, _ = played(replace(case, actions=[]))
+    opening = {"instruction": task["instruction"], "observation": first_observation}
     _require(
         contains(rendered(prompts, "opening", opening), task["instruction"]),
         f"opening.md in {prompts.folder} does not show the task: it lacks {{{{ instruction }}}}",
     )
-    shown = {"observation": prompts.opening(**opening)}
-    history = {"reflections": [{"trial": 1, "text": "I was too fast."}], "status": "Status: FAILED"}
-    steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
-    actor = {**shown, **history, "instruction": task["instruction"], "last_attempt": steps, "check": ""}
-    trial = {**shown, "steps": steps}
-    values = {
-        "task": actor,
-        "task_attempt_first": {**actor, "instruction": task["instruction"]},
-        "trial": trial,
-        "failed_trial": {**trial, **history, "memory_map": "", **_FAILED},
-    }
-    for name, given in values.items():
-        text = rendered(prompts, name, given)
+    shown = prompts.opening(**opening)
+    for name, values in _values_by_template(task["instruction"], shown).items():
+        text = rendered(prompts, name, values)
         # Templates that show a whole trial quote the task.
         unquoted = re.sub(r"^\| ?", "", text, flags=re.MULTILINE)
         _require(
             contains(text, task["instruction"]) or contains(unquoted, task["instruction"]),
             f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
         )
+    _all_others_render(prompts, environment.shown_actions(task))
+
+
+def _values_by_template(instruction: str, opening: str) -> dict[str, dict[str, Any]]:
+    """Return values for the templates that show a task, after one trial of one step."""
+    steps = [{"number": 1, "thought": "I begin.", "action": _NONSENSE, "observation": "So be it."}]
+    reflections = [{"trial": 1, "text": "I was too fast."}]
+    status = "Status: FAILED"
+    actor = {
+        "observation": opening,
+        "reflections": reflections,
+        "status": status,
+        "instruction": instruction,
+        "last_attempt": steps,
+        "check": "",
+    }
+    failed_trial = {
+        "observation": opening,
+        "steps": steps,
+        "reflections": reflections,
+        "status": status,
+        "memory_map": "",
+    }
+    failed_trial.update(_FAILED)
+    return {
+        "task": actor,
+        "task_attempt_first": actor,
+        "trial": {"observation": opening, "steps": steps},
+        "failed_trial": failed_trial,
+    }
+
+
+def _all_others_render(prompts: Prompts, actions: Sequence[ShownAction]) -> None:
+    """Render the templates that do not show a task; raise AssertionError with the place of an error."""
     step = ExampleStep("I begin.", _NONSENSE["text"], "So be it.")
-    examples = [Example("A room.", (step,))]
-    acts = {"actions": environment.shown_actions(task), "examples": examples, "solved": 0, "numbered": True}
+    values: dict[str, Any] = {
+        "actions": actions,
+        "examples": [Example("A room.", (step,))],
+        "solved": 0,
+        "numbered": True,
+    }
     for in_text in (True, False):
-        rendered(prompts, "act", {**acts, "in_text": in_text})
-    rendered(prompts, "act_in_two", {**acts, "in_text": True})
+        values["in_text"] = in_text
+        rendered(prompts, "act", values)
+    values["in_text"] = True
+    rendered(prompts, "act_in_two", values)
     reflection = ReflectionExample("A room.", (step,), "I was too fast.")
     rendered(prompts, "reflect", {"examples": [reflection], "unjudged": False})
     rendered(prompts, "judge", {})
@@ -160,7 +190,8 @@ def tools_have_schemas(case: Case) -> None:
     names = [tool["function"]["name"] for tool in tools]
     _require(names == [spec.name for spec in specs(case.environment)], "tools and actions have different names")
     for tool in tools:
-        name, parameters = tool["function"]["name"], tool["function"]["parameters"]
+        name = tool["function"]["name"]
+        parameters = tool["function"]["parameters"]
         _require(bool(re.fullmatch(r"[a-zA-Z_][\w-]{0,63}", name)), f"{name!r} cannot name a tool")
         _require(bool(tool["function"]["description"].strip()), f"{name} has no description: write a docstring")
         _require(parameters["type"] == "object", f"the parameters of {name} must be an object")
@@ -174,10 +205,10 @@ def text_forms_parse_back(case: Case) -> None:
     environment = case.environment
     for spec, shown in zip(specs(environment), environment.shown_actions(case.task), strict=True):
         values = made_up(spec)["args"]
-        tried = [action["args"] for action in case.actions if action["name"] == spec.name] or [values]
-        for args in tried:
+        given = [action["args"] for action in case.actions if action["name"] == spec.name]
+        for args in given or [values]:
             # What an action leaves out has a default.
-            values |= args
+            values.update(args)
             _require_allowed(spec, values)
             for form in spec.forms:
                 _reads_as(environment, spec, form, values)
@@ -189,7 +220,8 @@ def text_forms_parse_back(case: Case) -> None:
 def same_actions_same_observations(case: Case) -> None:
     """The same actions give the same observations, except in episodes with snapshots or that cannot be rebuilt."""
     if case.environment.replayable and first_snapshot(case) is None:
-        first, second = played(case), played(case)
+        first = played(case)
+        second = played(case)
         _require(first == second, difference("the same actions gave other results", first[1], second[1]))
 
 
@@ -198,8 +230,10 @@ def replay_equals_live(case: Case) -> None:
 
     async def compare() -> None:
         live, snapshots = await pooled(case)
-        places = {0, len(case.actions) // 2, len(case.actions) - 1} if case.environment.replayable else set[int]()
-        for index in sorted(places):
+        if not case.environment.replayable:
+            return
+        # The first step, one in the middle, and the last one.
+        for index in sorted({0, len(case.actions) // 2, len(case.actions) - 1}):
             written = json.loads(json.dumps(snapshots[index]))
             _require(written == snapshots[index], "a snapshot changes on a round trip through JSON")
             pool = EpisodePool(case.environment)
@@ -213,7 +247,7 @@ def replay_equals_live(case: Case) -> None:
 
 def invalid_actions_are_observations(case: Case) -> None:
     """An invalid action is answered with the allowed ones, and changes nothing."""
-    expected = played(case)[1]
+    _, expected = played(case)
     invalid = [_NONSENSE, Action(name="", args={}, text="I am not sure.")]
     for spec in specs(case.environment):
         if spec.required:
@@ -263,7 +297,8 @@ def event_loop_stays_free(case: Case) -> None:
     """Other coroutines run while the pool starts an episode and takes steps."""
     # A busy machine makes gaps of its own: the best of three counts.
     for _ in range(3):
-        if (gap := run_blocking(largest_gap(case))) < LONGEST_GAP:
+        gap = run_blocking(largest_gap(case))
+        if gap < LONGEST_GAP:
             return
     raise AssertionError(
         f"the event loop was blocked for {gap:.2f} s: is `blocking` False by mistake, or does an "
@@ -276,8 +311,11 @@ def memory_maps_go_by_texts(case: Case) -> None:
     if type(case.environment).memory_map is Environment.memory_map:
         return
     opening, results = played(case)
-    steps = [ObservedStep(action=a, observation=r.observation) for a, r in zip(case.actions, results, strict=True)]
-    draw, known = case.environment.memory_map, dict[str, Any]()
+    steps = []
+    for action, result in zip(case.actions, results, strict=True):
+        steps.append(ObservedStep(action=action, observation=result.observation))
+    draw = case.environment.memory_map
+    known: Mapping[str, Any] = {}
     before = json.dumps(steps)
     for trial in (1, 2):
         drawn = draw(case.task, opening, steps, known)
@@ -301,22 +339,21 @@ def _named(check: Callable[[Case], None]) -> Callable[[Case], None]:
     return named
 
 
-CHECKS: dict[str, Callable[[Case], None]] = {
-    check.__name__: _named(check)
-    for check in (
-        tasks_are_stable,
-        models_are_shown_the_task,
-        tools_have_schemas,
-        text_forms_parse_back,
-        same_actions_same_observations,
-        replay_equals_live,
-        invalid_actions_are_observations,
-        limits_truncate,
-        closing_twice_is_fine,
-        memory_maps_go_by_texts,
-        event_loop_stays_free,
-    )
-}
+_ALL = (
+    tasks_are_stable,
+    models_are_shown_the_task,
+    tools_have_schemas,
+    text_forms_parse_back,
+    same_actions_same_observations,
+    replay_equals_live,
+    invalid_actions_are_observations,
+    limits_truncate,
+    closing_twice_is_fine,
+    memory_maps_go_by_texts,
+    event_loop_stays_free,
+)
+
+CHECKS: dict[str, Callable[[Case], None]] = {check.__name__: _named(check) for check in _ALL}
 """All checks by name."""
 
 

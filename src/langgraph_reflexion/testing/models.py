@@ -73,8 +73,9 @@ class ScriptedChatModel(BaseChatModel):
             reply = self.replies[len(self.prompts) - 1]
         if isinstance(reply, Exception):
             raise reply
-        message = AIMessage(reply) if isinstance(reply, str) else reply
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        if isinstance(reply, str):
+            reply = AIMessage(reply)
+        return ChatResult(generations=[ChatGeneration(message=reply)])
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -117,7 +118,8 @@ class RecordedChatModel(BaseChatModel):
     _replies: dict[tuple[str, int, str], AIMessage] = PrivateAttr(default_factory=dict)
 
     def __init__(self, recording: Sequence[Mapping[str, Any]] | Path | str, **settings: Any) -> None:
-        super().__init__(**{**settings, "recording": recording})
+        settings["recording"] = recording
+        super().__init__(**settings)
         if isinstance(recording, Path | str):
             rows = read_recording(Path(recording))
         else:
@@ -134,13 +136,17 @@ class RecordedChatModel(BaseChatModel):
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        metadata = (run_manager.metadata if run_manager else None) or {}
+        metadata: dict[str, Any] = {}
+        if run_manager and run_manager.metadata:
+            metadata = run_manager.metadata
         if TASK not in metadata:
             raise MissingReply("a recording answers calls of the graph's nodes only")
-        call = metadata[TASK], metadata[TRIAL], metadata[NAME]
-        if call not in self._replies:
-            raise MissingReply(f"the recording has no reply to the call {call[2]!r} of trial {call[1]} of {call[0]}")
-        return ChatResult(generations=[ChatGeneration(message=self._replies[call].model_copy())])
+        task, trial, name = metadata[TASK], metadata[TRIAL], metadata[NAME]
+        reply = self._replies.get((task, trial, name))
+        if reply is None:
+            raise MissingReply(f"the recording has no reply to the call {name!r} of trial {trial} of {task}")
+        # A copy, as LangChain writes into the messages that it returns.
+        return ChatResult(generations=[ChatGeneration(message=reply.model_copy())])
 
 
 class Recorder(BaseCallbackHandler):
@@ -170,17 +176,26 @@ class Recorder(BaseCallbackHandler):
             self._asked[run_id] = {"task": metadata[TASK], "trial": metadata[TRIAL], "call": metadata[NAME]}
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        row, generation = self._asked.pop(run_id, None), response.generations[0][0]
+        row = self._asked.pop(run_id, None)
+        generation = response.generations[0][0]
         if row is None or not isinstance(generation, ChatGeneration):
             return
         message = generation.message
         row["reply"] = message.text
-        if isinstance(message, AIMessage) and message.tool_calls:
-            row["tool_calls"] = [{key: call[key] for key in ("name", "args", "id")} for call in message.tool_calls]
-        if isinstance(message, AIMessage) and (usage := message.usage_metadata):
-            row["usage"] = {key: usage[key] for key in ("input_tokens", "output_tokens")}
+        if isinstance(message, AIMessage):
+            calls = []
+            for call in message.tool_calls:
+                calls.append({"name": call["name"], "args": call["args"], "id": call["id"]})
+            # A row without them is shorter, and means the same.
+            if calls:
+                row["tool_calls"] = calls
+            usage = message.usage_metadata
+            if usage:
+                row["usage"] = {"input_tokens": usage["input_tokens"], "output_tokens": usage["output_tokens"]}
+        line = json.dumps(row, ensure_ascii=False)
+        # A reply may hold half of a pair of surrogates, which UTF-8 cannot write.
         with self._writing, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(line + "\n")
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self._asked.pop(run_id, None)
@@ -213,9 +228,12 @@ def _checked(row: Any) -> RecordedReply:
 
 
 def _message(row: RecordedReply) -> AIMessage:
-    calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in row.get("tool_calls") or []]
+    calls = []
+    for call in row.get("tool_calls") or []:
+        calls.append({"name": call["name"], "args": call["args"], "id": call["id"]})
     usage = None
-    if used := row.get("usage"):
+    used = row.get("usage")
+    if used:
         read, wrote = used["input_tokens"], used["output_tokens"]
         usage = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
     return AIMessage(row["reply"], tool_calls=calls, usage_metadata=usage)
