@@ -29,6 +29,7 @@ def assemble(problem: Problem, completion: str) -> str:
 def _python(problem: Problem, completion: str) -> str:
     if _is_whole_python(completion, problem.entry_point):
         before = helpers(problem.prompt, problem.entry_point)
+        # A completion often repeats the whole prompt.
         if not before or before in completion:
             return completion
         return f"{before}\n\n{completion}"
@@ -75,6 +76,7 @@ def _rust(problem: Problem, completion: str) -> str:
 def _with_uses(prompt: str, program: str) -> str:
     """Return a program after the `use` declarations of a prompt that it does not repeat."""
     lines = []
+    # Models leave out what the prompt imports.
     for declaration in re.findall(r"^\s*(?:pub\s+)?use\s+[^;]+;", prompt, re.M):
         use = declaration.strip()
         if use not in program:

@@ -59,7 +59,13 @@ class CompiledGrader:
                 return f"{case.call}: it returned {answer.value[:LONGEST]}, expected {case.expected}"
         return None
 
-    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+    def run_tests(
+        self,
+        problem: Problem,
+        code: str,
+        tests: Sequence[str],
+        times: int = 1,
+    ) -> list[list[TestOutcome]]:
         """See `Grader.run_tests`; all tests share one compilation."""
         language = _tested(problem)
         cases = [cases_in(test, problem.entry_point)[0] for test in tests]
@@ -117,13 +123,20 @@ class CompiledGrader:
         return {}, limit or complaint or "it does not compile"
 
     def _answers(
-        self, language: Language, built: Files, count: int, *, each: bool = False, room: int = 0
+        self,
+        language: Language,
+        built: Files,
+        count: int,
+        *,
+        each: bool = False,
+        room: int = 0,
     ) -> list[Answer]:
         """Return the answers to the calls of a program.
 
         If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
         """
         answers: list[Answer] = []
+        # Runtimes reserve more memory than they use.
         memory = max(self._limits.memory, language.memory * MB)
         # The archive lies beside what is unpacked.
         disk = self._limits.disk + len(built.get(_MADE, b""))
@@ -193,7 +206,11 @@ def _type_check(language: Language) -> list[str]:
 
 
 def _outcomes(
-    language: Language, tests: Sequence[str], cases: Sequence[Case], inner: Sequence[str], answers: Sequence[Answer]
+    language: Language,
+    tests: Sequence[str],
+    cases: Sequence[Case],
+    inner: Sequence[str],
+    answers: Sequence[Answer],
 ) -> list[TestOutcome]:
     """Return the outcomes of self-written tests from the answers to them, which the answers to `inner` follow."""
     inner_answers = iter(answers[len(cases) :])
@@ -206,7 +223,13 @@ def _outcomes(
     return outcomes
 
 
-def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: Answer) -> TestOutcome:
+def _outcome(
+    language: Language,
+    test: str,
+    case: Case,
+    answer: Answer,
+    shown: Answer,
+) -> TestOutcome:
     passed = not answer.error and _holds(language, case, answer.value)
     output = ""
     if shown.returned:
@@ -225,6 +248,7 @@ def _holds(language: Language, case: Case, printed: str) -> bool:
             f"no comparison {case.comparison!r} in {language.name}: choose one of ==, != and close"
         )
     if language.values == "debug":
+        # Rust has no JSON without a library.
         return _holds_in_rust(case, printed)
     return _holds_in_json(case, printed)
 
@@ -248,6 +272,7 @@ def _holds_in_json(case: Case, printed: str) -> bool:
     except (ValueError, RecursionError):
         return False
     if case.comparison == "close":
+        # True is not a number.
         return type(got) in (int, float) and holds(got, "close", expected, case.atol)
     return _same(got, expected) is (case.comparison == "==")
 
@@ -268,6 +293,7 @@ def _same(one: Any, other: Any) -> bool:
 def _lines_with_errors(printed: str, file: str) -> Iterator[int]:
     """Yield the lines of a file with errors, from the compiler's messages in JSON."""
     for line in printed.splitlines():
+        # Among the messages there may be lines of another kind.
         message: Any = None
         with contextlib.suppress(ValueError):
             message = json.loads(line)

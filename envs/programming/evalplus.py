@@ -35,7 +35,13 @@ def _tasks() -> Row:
     return own_table(__file__, "evalplus.toml")
 
 
-def cases_of(dataset: str, task_id: str, entry_point: str, inputs: list[Arguments], atol: float) -> tuple[Case, ...]:
+def cases_of(
+    dataset: str,
+    task_id: str,
+    entry_point: str,
+    inputs: list[Arguments],
+    atol: float,
+) -> tuple[Case, ...]:
     """Return the hidden tests of a task; raise ValueError for an input of the wrong shape."""
     if dataset == "mbpp+":
         inputs = _restored(task_id, inputs)
@@ -167,7 +173,13 @@ _RESTORE: dict[str, Callable[[Arguments], Arguments]] = {
 """How inputs are restored, by the names in `evalplus.toml`."""
 
 
-def holds(rule: str, answer: Answer, right: Answer, atol: float, args: Arguments) -> bool:
+def holds(
+    rule: str,
+    answer: Answer,
+    right: Answer,
+    atol: float,
+    args: Arguments,
+) -> bool:
     """Whether an answer is right by one of `RULES`, given that of the canonical solution."""
     try:
         return _holds(rule, answer, right, atol, args)
@@ -176,7 +188,13 @@ def holds(rule: str, answer: Answer, right: Answer, atol: float, args: Arguments
         return False
 
 
-def _holds(rule: str, answer: Answer, right: Answer, atol: float, args: Arguments) -> bool:
+def _holds(
+    rule: str,
+    answer: Answer,
+    right: Answer,
+    atol: float,
+    args: Arguments,
+) -> bool:
     if rule == "evalplus-something" and (answer.odd or answer.returned):
         return _agree_on_something(answer, right)
     if not answer.returned:
@@ -238,6 +256,7 @@ def _distance_of_digits(one: str, other: str) -> int:
 
 def _close(got: Any, expected: Any, atol: float) -> bool:
     """Whether two values are of the same kind, and floats in them within a tolerance."""
+    # EvalPlus compares floats with a tolerance even where the task has none.
     if atol == 0 and _floats(expected):
         atol = _DEFAULT_ATOL
     if atol == 0 or type(got) is not type(expected):

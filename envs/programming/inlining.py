@@ -21,7 +21,10 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 def standing_alone(
-    body: Sequence[ast.stmt], known: Values | None = None, *, loops: bool = True
+    body: Sequence[ast.stmt],
+    known: Values | None = None,
+    *,
+    loops: bool = True,
 ) -> Iterator[ast.stmt]:
     """Yield the statements of a body and of all blocks in it, in order.
 
@@ -41,12 +44,14 @@ def standing_alone(
         if loops and isinstance(node, ast.For):
             rounds = _rounds(node, values)
             for variables in rounds:
+                # Only in the loop's body, and only for this round.
                 known_there = dict(values)
                 known_there.update(variables)
                 yield from standing_alone(node.body, known_there, loops=False)
             if rounds:
                 _forget(values, _stored(node))
                 continue
+        # No other statement can be a check.
         if isinstance(node, ast.Assert | ast.Expr | ast.With):
             yield _replaced(node, values)
         _forget_changed(values, node)
@@ -189,6 +194,7 @@ def _replaced(node: _Node, values: Values) -> _Node:
     if size > MOST_NODES:
         return node
     try:
+        # A copy, since other rounds and statements need the original.
         made: _Node = _Replacing(found).visit(copy.deepcopy(node))
     except RecursionError:
         return node

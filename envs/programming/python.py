@@ -29,6 +29,7 @@ from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 _RUNNER = "sandbox_runner.py"
+# Read once: every run gets it, beside the candidate.
 _SOURCE = Path(sandbox_runner.__file__).read_bytes()
 _POLICY = Policy(
     fork=False,
@@ -70,7 +71,13 @@ class PythonGrader:
             failure = self._failed_checks(problem, code)
         return failure
 
-    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+    def run_tests(
+        self,
+        problem: Problem,
+        code: str,
+        tests: Sequence[str],
+        times: int = 1,
+    ) -> list[list[TestOutcome]]:
         return [self._run_once(problem, code, tests) for _ in range(times)]
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
@@ -111,6 +118,7 @@ class PythonGrader:
             case = _case(test, problem.entry_point)
             if case is not None:
                 cases[test] = case
+        # A call that raises or ends the process affects no other, so that all of them can share one.
         plain = [test for test in tests if test in cases]
         calls = [call_of(cases[test].call) for test in plain]
         answers = self._answers(code, problem.entry_point, calls, each=True)
@@ -142,6 +150,7 @@ class PythonGrader:
         calls = [call_of(case.call) for case in problem.cases]
         right = self._answers(problem.canonical, problem.entry_point, calls, room=ROOM)
         for case, answer in zip(problem.cases, right, strict=True):
+            # A value that is not plain is an answer, too: one rule of EvalPlus asks for no more.
             if not answer.returned and not answer.odd:
                 raise ConfigurationError(
                     f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
@@ -149,7 +158,13 @@ class PythonGrader:
         return right
 
     def _answers(
-        self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False, room: int = 0
+        self,
+        code: str,
+        entry_point: str,
+        calls: Sequence[Call],
+        *,
+        each: bool = False,
+        room: int = 0,
     ) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
 
@@ -185,7 +200,13 @@ class PythonGrader:
                 answers += [ended] * missing
         return answers
 
-    def _run_candidate(self, code: str, entry_point: str, calls: Sequence[Call], limits: Limits) -> Result:
+    def _run_candidate(
+        self,
+        code: str,
+        entry_point: str,
+        calls: Sequence[Call],
+        limits: Limits,
+    ) -> Result:
         """Run a candidate that answers calls on the result descriptor."""
         lines = []
         for args, kwargs in calls:
@@ -219,7 +240,14 @@ class PythonGrader:
             longer = replace(longer, wall=2 * self._limits.wall)
         return longer
 
-    def _run_both(self, code: str, entry_point: str, setup: str, test: str, limits: Limits) -> tuple[Result, Result]:
+    def _run_both(
+        self,
+        code: str,
+        entry_point: str,
+        setup: str,
+        test: str,
+        limits: Limits,
+    ) -> tuple[Result, Result]:
         """Run checks and a candidate at the same time, connected by a socket; return the result of each."""
         ours, theirs = socket.socketpair()
 
@@ -238,7 +266,13 @@ class PythonGrader:
             candidate = running.result()
         return checks, candidate
 
-    def _run(self, arguments: list[str], files: Mapping[str, bytes], limits: Limits, stdin: str | int) -> Result:
+    def _run(
+        self,
+        arguments: list[str],
+        files: Mapping[str, bytes],
+        limits: Limits,
+        stdin: str | int,
+    ) -> Result:
         """Run the program of the sandbox's side, with files beside it."""
         if self._sandbox.backend not in ("bubblewrap", "landlock"):
             raise EnvironmentUnavailable(
@@ -330,11 +364,13 @@ def _exception_line(name: str, text: str) -> str:
 
 
 def _to_file(code: str) -> bytes:
+    # A model may write half of a surrogate pair. Python reports it as an error of the program.
     return code.encode(errors="surrogatepass")
 
 
 def _setup(problem: Problem) -> str:
     """Return the source that self-written tests have in addition to the candidate."""
+    # Models use `math` in tests without importing it.
     return f"import math\n{RAISES_SOURCE}\n{helpers(problem.prompt, problem.entry_point)}"
 
 

@@ -40,6 +40,7 @@ class NotLiteralError(ValueError):
     """An expression is not a literal."""
 
 
+# What `warnings.catch_warnings` changes is shared by all threads.
 _parsing = threading.Lock()
 
 
@@ -104,6 +105,7 @@ def literal(node: ast.expr) -> Any:
             return [literal(each) for each in items]
         case ast.Tuple(items):
             return tuple([literal(each) for each in items])
+        # What `repr` writes for these is not a literal in Python.
         case ast.Call(ast.Name("float"), [ast.Constant(str(text))], []) | ast.Name("inf" | "nan" as text):
             return float(text)
     try:
@@ -195,6 +197,7 @@ def cases_of(source: str, entry_point: str) -> tuple[Case, ...] | None:
     if check is not None:
         if len(check.args.args) != 1:
             return None
+        # There, the function has the name of the parameter.
         names.append(check.args.args[0].arg)
         statements = check.body
 
@@ -243,6 +246,7 @@ def helpers(prompt: str, entry_point: str) -> str:
 
 def _begun(prompt: str) -> ast.Module | None:
     """Parse a program that may end within a function or a method; None if it is not Python."""
+    # A prompt often ends with a signature and a description, perhaps of a method.
     for ending in ("", "\n    pass\n", "\n        pass\n"):
         tree = parse(prompt.rstrip() + ending)
         if tree is not None:

@@ -72,7 +72,8 @@ def _of_block(call: ast.Call, value: ast.expr) -> ast.expr | None:
 def _of_call(name: str, call: ast.Call) -> ast.expr | None:
     """Return what a call of a `unittest` method asserts; None if it is not a known one."""
     if name in _COMPARED and len(call.args) >= 2:
-        return _comparison(call.args[0], _COMPARED[name](), call.args[1])
+        operator = _COMPARED[name]()
+        return _comparison(call.args[0], operator, call.args[1])
     match name, call.args:
         case "assertTrue", [value, *_]:
             return value
@@ -84,6 +85,7 @@ def _of_call(name: str, call: ast.Call) -> ast.expr | None:
             return ast.Compare(value, [ast.IsNot()], [ast.Constant(None)])
         case "assertIsInstance", [value, kind, *_]:
             return _call("isinstance", value, kind)
+        # The same elements in any order.
         case "assertCountEqual", [left, right, *_]:
             return _comparison(_call("sorted", left), ast.Eq(), _call("sorted", right))
         case "assertAlmostEqual", [left, right, *rest]:
@@ -106,7 +108,10 @@ def _call(function: str, *arguments: ast.expr) -> ast.expr:
 
 
 def _almost_equal(
-    left: ast.expr, right: ast.expr, rest: list[ast.expr], keywords: list[ast.keyword]
+    left: ast.expr,
+    right: ast.expr,
+    rest: list[ast.expr],
+    keywords: list[ast.keyword],
 ) -> ast.expr | None:
     bound = _bound(rest, keywords)
     if bound is None:
@@ -122,6 +127,7 @@ def _bound(rest: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr | None
         rest: The arguments of `assertAlmostEqual` after the two values.
         keywords: Its keyword arguments.
     """
+    # `places` and `delta` may be given by name.
     options = {each.arg: each.value for each in keywords}
     if "delta" in options:
         return options["delta"]
