@@ -21,19 +21,25 @@ from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailabl
 
 _MADE = "made.tar"
 _UNPACK = ("sh", "-c", f'tar -xf {_MADE} && exec "$@"', "sh")
+"""The command that unpacks what was compiled, and runs the command that follows it."""
+
+Files = Mapping[str, str | bytes]
+"""The contents of files by name."""
 
 
 class CompiledGrader:
     """Grades candidates that are compiled, or run by another interpreter; see `Grader`."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
-        self._sandbox, self._limits = sandbox, limits
+        self._sandbox = sandbox
+        self._limits = limits
 
     def expect_toolchain(self, language: Language) -> None:
         """Expect the programs that compile and run a candidate; raise `EnvironmentUnavailable` if one is missing."""
         with _explained(language):
-            for argv in filter(None, (language.compile, language.run)):
-                self._sandbox.expect_program(argv[0])
+            for argv in (language.compile, language.run):
+                if argv:
+                    self._sandbox.expect_program(argv[0])
 
     def failure(self, problem: Problem, code: str) -> str | None:
         """Return the first failure of the hidden tests, which share one compilation; None if all pass."""
@@ -42,7 +48,9 @@ class CompiledGrader:
         built, error = self.build(language, code, calls)
         if error:
             return error
-        room = 4 * sum(len(case.expected) for case in problem.cases)
+        # A candidate may write its answers at more length than the right ones, but not at any length.
+        length = sum(len(case.expected) for case in problem.cases)
+        room = 4 * length
         answers = self._answers(language, built, len(calls), room=room)
         for case, answer in zip(problem.cases, answers, strict=True):
             if not answer.returned:
@@ -51,26 +59,28 @@ class CompiledGrader:
                 return f"{case.call}: it returned {answer.value[:LONGEST]}, expected {case.expected}"
         return None
 
-    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+    def run_tests(
+        self,
+        problem: Problem,
+        code: str,
+        tests: Sequence[str],
+        times: int = 1,
+    ) -> list[list[TestOutcome]]:
         """See `Grader.run_tests`; all tests share one compilation."""
         language = _tested(problem)
         cases = [cases_in(test, problem.entry_point)[0] for test in tests]
+        calls = [case.call for case in cases]
         # If a test is more than a call, the value of the call says more than that the test is false.
         inner = [inner_call(case.call, problem.entry_point) for case in cases]
-        calls = [*(case.call for case in cases), *(call for call in inner if call)]
+        calls.extend(filter(None, inner))
         built, error = self.build(language, code, calls)
         if error:
-            return [[TestOutcome(test, passed=False, error=error) for test in tests]] * times
+            failed = [TestOutcome(test, passed=False, error=error) for test in tests]
+            return [failed] * times
         rounds = []
         for _ in range(times):
             answers = self._answers(language, built, len(calls), each=True)
-            inner_answers = iter(answers[len(cases) :])
-            rounds.append(
-                [
-                    _outcome(language, test, case, answer, next(inner_answers) if call else answer)
-                    for test, case, answer, call in zip(tests, cases, answers, inner, strict=False)
-                ]
-            )
+            rounds.append(_outcomes(language, tests, cases, inner, answers))
         return rounds
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
@@ -83,22 +93,23 @@ class CompiledGrader:
         tests = [test for test in tests if call_in(test, problem.entry_point)]
         stub = assemble(problem, "    unimplemented!()\n}\n")
         head = f"{stub}\n#[allow(unused_imports)]\nuse std::collections::*;\n"
-        first = head.count("\n") + 1
+        first_line = head.count("\n") + 1
         while tests:
+            # One line for each test, so that the line of an error tells the test.
             lines = [f"fn test_{number}() {{ {test} }}" for number, test in enumerate(tests)]
             source = head + "\n".join(lines) + "\n"
-            argv = ["rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "--error-format=json"]
-            argv += ["-Awarnings", language.file]
-            done = self._run(language, argv, {language.file: source}, COMPILER)
-            wrong = {line - first for line in _lines_with_errors(done.errors, language.file)}
-            left = [test for number, test in enumerate(tests) if number not in wrong]
-            if done.status == "ok" or len(left) == len(tests):
-                # All compile, or the prompt itself does not.
+            done = self._run(language, _type_check(language), {language.file: source}, COMPILER)
+            if done.status == "ok":
+                break
+            wrong_lines = set(_lines_with_errors(done.errors, language.file))
+            left = [test for line, test in enumerate(tests, first_line) if line not in wrong_lines]
+            if len(left) == len(tests):
+                # The prompt itself does not compile.
                 break
             tests = left
         return tests
 
-    def build(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Mapping[str, str | bytes], str]:
+    def build(self, language: Language, code: str, calls: Sequence[str]) -> tuple[Files, str]:
         """Compile the program around a candidate, and return its files and the first error, in one line."""
         sources = language.sources(code, calls)
         files = {name: text.encode(errors="replace") for name, text in sources.items()}
@@ -107,36 +118,56 @@ class CompiledGrader:
         done = self._run(language, language.compile, files, COMPILER, collect=language.made)
         if done.status == "ok":
             return {_MADE: done.collected}, ""
+        limit = ended_by(done, COMPILER)
         complaint = language.complaint(f"{done.errors}\n{done.text}")
-        return {}, ended_by(done, COMPILER) or complaint or "it does not compile"
+        return {}, limit or complaint or "it does not compile"
 
     def _answers(
-        self, language: Language, built: Mapping[str, str | bytes], count: int, *, each: bool = False, room: int = 0
+        self,
+        language: Language,
+        built: Files,
+        count: int,
+        *,
+        each: bool = False,
+        room: int = 0,
     ) -> list[Answer]:
         """Return the answers to the calls of a program.
 
         If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
         """
         answers: list[Answer] = []
+        # Runtimes reserve more memory than they use.
         memory = max(self._limits.memory, language.memory * MB)
         # The archive lies beside what is unpacked.
         disk = self._limits.disk + len(built.get(_MADE, b""))
         limits = replace(self._limits, memory=memory, disk=disk, result=self._limits.result + room)
         while len(answers) < count:
-            argv = [*(_UNPACK if _MADE in built else ()), *language.run, str(len(answers))]
+            first_call = len(answers)
+            argv = [*language.run, str(first_call)]
+            if _MADE in built:
+                argv = [*_UNPACK, *argv]
             done = self._run(language, argv, built, limits)
+
+            # What follows the last line end is not a whole answer.
             lines = done.result.decode(errors="replace").split("\n")[:-1]
-            answers += [_answer(line) for line in lines[: count - len(answers)]]
-            if len(answers) < count:
-                ended = Answer(error=ended_by(done, limits) or _ended(language, done))
-                answers += [ended] * (1 if each else count - len(answers))
+            # A candidate may write further lines: only one for each call counts.
+            answers += [_answer(line) for line in lines[: count - first_call]]
+
+            missing = count - len(answers)
+            if missing == 0:
+                break
+            ended = Answer(error=ended_by(done, limits) or _ended(language, done))
+            if each:
+                answers.append(ended)
+            else:
+                answers += [ended] * missing
         return answers
 
     def _run(
         self,
         language: Language,
         argv: Sequence[str],
-        files: Mapping[str, str | bytes],
+        files: Files,
         limits: Limits,
         collect: Sequence[str] = (),
     ) -> Result:
@@ -161,7 +192,44 @@ def _tested(problem: Problem) -> Language:
     return LANGUAGES["rust"]
 
 
-def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: Answer) -> TestOutcome:
+def _type_check(language: Language) -> list[str]:
+    """Return the command that reports the errors of a program in JSON, without making anything."""
+    return [
+        "rustc",
+        "--edition=2021",
+        "--crate-type=lib",
+        "--emit=metadata",
+        "--error-format=json",
+        "-Awarnings",
+        language.file,
+    ]
+
+
+def _outcomes(
+    language: Language,
+    tests: Sequence[str],
+    cases: Sequence[Case],
+    inner: Sequence[str],
+    answers: Sequence[Answer],
+) -> list[TestOutcome]:
+    """Return the outcomes of self-written tests from the answers to them, which the answers to `inner` follow."""
+    inner_answers = iter(answers[len(cases) :])
+    outcomes = []
+    for test, case, answer, call in zip(tests, cases, answers, inner, strict=False):
+        shown = answer
+        if call:
+            shown = next(inner_answers)
+        outcomes.append(_outcome(language, test, case, answer, shown))
+    return outcomes
+
+
+def _outcome(
+    language: Language,
+    test: str,
+    case: Case,
+    answer: Answer,
+    shown: Answer,
+) -> TestOutcome:
     passed = not answer.error and _holds(language, case, answer.value)
     output = ""
     if shown.returned:
@@ -174,22 +242,39 @@ def _outcome(language: Language, test: str, case: Case, answer: Answer, shown: A
 
 
 def _holds(language: Language, case: Case, printed: str) -> bool:
+    """Whether a printed value is right; a value that cannot be read is not."""
     if case.comparison not in ("==", "!=", "close"):
         raise ConfigurationError(
             f"no comparison {case.comparison!r} in {language.name}: choose one of ==, != and close"
         )
+    if language.values == "debug":
+        # Rust has no JSON without a library.
+        return _holds_in_rust(case, printed)
+    return _holds_in_json(case, printed)
+
+
+def _holds_in_rust(case: Case, printed: str) -> bool:
     try:
-        if language.values == "debug":
-            got, expected = rust_values.read_value(printed), rust_values.read_value(case.expected)
-            if case.comparison == "close":
-                return rust_values.close(got, expected, case.atol)
-            return (got == expected) is (case.comparison == "==")
-        value, wanted = json.loads(printed), json.loads(case.expected)
+        got = rust_values.read_value(printed)
+        expected = rust_values.read_value(case.expected)
+        if case.comparison == "close":
+            return rust_values.close(got, expected, case.atol)
+        equal = got == expected
+    except (ValueError, RecursionError):
+        return False
+    return equal is (case.comparison == "==")
+
+
+def _holds_in_json(case: Case, printed: str) -> bool:
+    try:
+        got = json.loads(printed)
+        expected = json.loads(case.expected)
     except (ValueError, RecursionError):
         return False
     if case.comparison == "close":
-        return type(value) in (int, float) and holds(value, "close", wanted, case.atol)
-    return _same(value, wanted) is (case.comparison == "==")
+        # True is not a number.
+        return type(got) in (int, float) and holds(got, "close", expected, case.atol)
+    return _same(got, expected) is (case.comparison == "==")
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -199,19 +284,25 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        if one.keys() != other.keys():
+            return False
+        return all(_same(one[key], other[key]) for key in one)
     return bool(one == other)
 
 
 def _lines_with_errors(printed: str, file: str) -> Iterator[int]:
     """Yield the lines of a file with errors, from the compiler's messages in JSON."""
     for line in printed.splitlines():
+        # Among the messages there may be lines of another kind.
         message: Any = None
         with contextlib.suppress(ValueError):
             message = json.loads(line)
         if not isinstance(message, dict) or message.get("level") != "error":
             continue
-        for span in (each for each in message["spans"] if each["is_primary"]):
+        for span in message["spans"]:
+            if not span["is_primary"]:
+                continue
+            # An error in a macro is where the macro is called.
             while span["file_name"] != file and span.get("expansion"):
                 span = span["expansion"]["span"]
             if span["file_name"] == file:
@@ -219,6 +310,7 @@ def _lines_with_errors(printed: str, file: str) -> Iterator[int]:
 
 
 def _answer(line: str) -> Answer:
+    """Return what a line of the program says: `=` and a value, or `!` and an error."""
     match line[:1]:
         case "=":
             return Answer(value=line[1:], returned=True)
@@ -228,6 +320,11 @@ def _answer(line: str) -> Answer:
 
 
 def _ended(language: Language, done: Result) -> str:
+    how = f"exit status {done.exit_code}"
+    # As in a shell, 128 plus the number of a signal.
+    if done.exit_code > 128:
+        how = f"signal {done.exit_code - 128}"
     said = language.complaint(done.errors)
-    how = f"exit status {done.exit_code}" if done.exit_code <= 128 else f"signal {done.exit_code - 128}"
-    return f"the program ended during the call ({how}{f': {said}' if said else ''})"
+    if said:
+        how = f"{how}: {said}"
+    return f"the program ended during the call ({how})"

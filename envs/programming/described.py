@@ -41,8 +41,10 @@ def examples_in(problem: Problem) -> list[str]:
         problem: A problem in Python or Rust.
     """
     text = _without_marks(problem.prompt)
-    found = list(dict.fromkeys([*_asserts(problem, text), *_calls(problem, text)]))[:_MOST]
-    return [test for test in found if not contradicts(problem, test, found)]
+    found = list(_asserts(problem, text))
+    found += _calls(problem, text)
+    examples = list(dict.fromkeys(found))[:_MOST]
+    return [test for test in examples if not contradicts(problem, test, examples)]
 
 
 def contradicts(problem: Problem, test: str, examples: Sequence[str]) -> bool:
@@ -59,7 +61,9 @@ def contradicts(problem: Problem, test: str, examples: Sequence[str]) -> bool:
     call = _key(problem, case.call)
     for example in examples:
         given = _case(problem, example)
-        if given is None or given.comparison != "==" or _key(problem, given.call) != call:
+        if given is None or given.comparison != "==":
+            continue
+        if _key(problem, given.call) != call:
             continue
         if not _agrees(problem, given, case):
             return True
@@ -72,29 +76,53 @@ def _without_marks(prompt: str) -> str:
 
 
 def _asserts(problem: Problem, text: str) -> Iterator[str]:
+    """Yield the asserts of the function that are lines of a description."""
     for line in text.splitlines():
-        if not line.strip().startswith("assert"):
+        statement = line.strip()
+        if not statement.startswith("assert"):
             continue
-        for test in tests_in(line.strip(), problem.language):
+        for test in tests_in(statement, problem.language):
             if call_in(test, problem.entry_point):
                 yield test
 
 
 def _calls(problem: Problem, text: str) -> Iterator[str]:
+    """Yield the calls of the function that a description says the value of, as tests."""
     name = re.escape(problem.entry_point)
+    # Not within a longer name, as a method, or where the function is defined.
     for match in re.finditer(rf"(?<![\w.])(?<!def )(?<!fn ){name}\(", text):
-        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
-        if line.startswith("assert"):
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        before = text[line_start : match.start()].strip()
+        if before.startswith("assert"):
             continue
         after = text[match.start() : match.start() + _LONGEST]
-        end = _end_of_call(problem, after, len(match[0]))
-        if end is None:
+        length_of_name = len(match[0])
+        example = _example(problem, before, after, length_of_name)
+        if example is None:
             continue
-        example = _stated(after, end)
-        if example is None and line.startswith(_PROMPT):
-            example = _doctest(line.removeprefix(_PROMPT).strip(), after)
-        if example is not None and (test := _test(problem, *example)):
+        expression, value = example
+        test = _test(problem, expression, value)
+        if test:
             yield test
+
+
+def _example(problem: Problem, before: str, after: str, opened: int) -> tuple[str, str] | None:
+    """Return expression and value of an example; None if it is not one.
+
+    Args:
+        problem: The problem.
+        before: What stands before a call in its line.
+        after: The text from the call on.
+        opened: The position after the call's opening bracket.
+    """
+    end = _end_of_call(problem, after, opened)
+    if end is None:
+        return None
+    example = _stated(after, end)
+    if example is None and before.startswith(_PROMPT):
+        begun = before.removeprefix(_PROMPT).strip()
+        return _doctest(begun, after)
+    return example
 
 
 def _end_of_call(problem: Problem, text: str, opened: int) -> int | None:
@@ -114,25 +142,30 @@ def _stated(after: str, end: int) -> tuple[str, str] | None:
     gives = _GIVES.match(after, end)
     if gives is None:
         return None
+    call = after[:end]
     value = after[gives.end() :]
     line = value.partition("\n")[0]
-    bracket = closing_bracket(value, 1) if value[:1] in ("[", "(", "{") else None
-    if bracket is not None and bracket > len(line):
-        return after[:end], value[:bracket]
-    return after[:end], line
+    if value[:1] in ("[", "(", "{"):
+        # A list may have several lines.
+        bracket = closing_bracket(value, 1)
+        if bracket is not None and bracket > len(line):
+            return call, value[:bracket]
+    return call, line
 
 
 def _doctest(begun: str, after: str) -> tuple[str, str] | None:
     """Return expression and value of a doctest, whose value may have several lines."""
-    first, *rest = after.splitlines()
+    lines = after.splitlines()
     value: list[str] = []
-    for line in rest:
-        if not line.strip() or line.strip().startswith(_AFTER):
+    for line in lines[1:]:
+        part = line.strip()
+        if not part or part.startswith(_AFTER):
             break
-        value.append(line.strip())
+        value.append(part)
     if not value:
         return None
-    return f"{begun}{first}".strip(), " ".join(value)
+    expression = f"{begun}{lines[0]}".strip()
+    return expression, " ".join(value)
 
 
 def _test(problem: Problem, expression: str, value: str) -> str:
@@ -149,7 +182,9 @@ def _test(problem: Problem, expression: str, value: str) -> str:
             continue
         # The expression may be a comparison, or end in a comment.
         found = tests_in(f"assert ({expression}\n) == {spelt}", problem.language)
-        return next(iter(found), "")
+        if not found:
+            return ""
+        return found[0]
     return ""
 
 
@@ -159,15 +194,19 @@ def _readings(value: str) -> Iterator[str]:
     yield value
     # A remark, or the rest of a sentence.
     for mark in ("  ", " #", " //", "#", ". ", ", ", "; ", " (", " because ", " since "):
-        if mark in value:
-            yield value.partition(mark)[0].strip().rstrip(".,;`")
+        before, found, _ = value.partition(mark)
+        if found:
+            yield before.strip().rstrip(".,;`")
     yield value.rstrip(".,;` ")
 
 
 def _case(problem: Problem, test: str) -> Case | None:
     """Return a test as a call with the value that it expects; None if it is something else."""
     if problem.language == "rust":
-        return next(iter(cases_in(test, problem.entry_point)), None)
+        cases = cases_in(test, problem.entry_point)
+        if not cases:
+            return None
+        return cases[0]
     tree = parse(test)
     if tree is None or len(tree.body) != 1:
         return None
@@ -180,14 +219,18 @@ def _key(problem: Problem, call: str) -> Any:
         return repr(call_of(call))
     blanked = code_of(call)
     # Spaces in strings are blanked there, and so kept.
-    kept = [character for character, code in zip(call, blanked, strict=True) if not code.isspace()]
+    kept = []
+    for character, code in zip(call, blanked, strict=True):
+        if not code.isspace():
+            kept.append(character)
     return "".join(kept)
 
 
 def _agrees(problem: Problem, given: Case, case: Case) -> bool:
     """Return whether the value in an example passes a test of the same call."""
     if problem.language != "rust":
-        return holds(literal_of(given.expected), case.comparison, literal_of(case.expected), case.atol)
+        value = literal_of(given.expected)
+        return holds(value, case.comparison, literal_of(case.expected), case.atol)
     try:
         same = read_value(given.expected) == read_value(case.expected)
     except NotValueError:

@@ -35,7 +35,10 @@ class CodeEpisode(Episode):
         self._over = over
 
     def step(self, action: Action) -> StepResult:
-        return StepResult(OVER, terminated=True) if self._over else super().step(action)
+        if self._over:
+            return StepResult(OVER, terminated=True)
+        result: StepResult = super().step(action)
+        return result
 
     @action("submit\n{code}")
     def submit(self, code: Annotated[str, "the whole program"]) -> StepResult:
@@ -62,7 +65,9 @@ class ProgrammingEpisode(CodeEpisode):
         if self._try is None:
             return NO_TESTS
         program = program_in(code)
-        return render_tests(self._try(program)) if program else self.invalid("run_tests needs a program")
+        if not program:
+            return self.invalid("run_tests needs a program")
+        return render_tests(self._try(program))
 
 
 class OneShotEpisode(CodeEpisode):
@@ -76,13 +81,21 @@ class OneShotEpisode(CodeEpisode):
 
 def program_in(text: str) -> str:
     """Return the program in a text: the code block at its beginning, or all of it; empty if there is none."""
-    block = block_in(text) if text.lstrip().startswith(("```", "~~~")) else ""
-    return block or (text.strip("\n") if text.strip() else "")
+    if text.lstrip().startswith(("```", "~~~")):
+        block = block_in(text)
+        if block:
+            return block
+    if not text.strip():
+        return ""
+    return text.strip("\n")
 
 
 def block_in(text: str, *names: str) -> str:
     """Return the first code block in one of these languages, or else the first; empty if there is none."""
-    return next(iter(blocks_in(text, *names)), "")
+    blocks = blocks_in(text, *names)
+    if not blocks:
+        return ""
+    return blocks[0]
 
 
 def blocks_in(text: str, *names: str) -> list[str]:
@@ -91,19 +104,38 @@ def blocks_in(text: str, *names: str) -> list[str]:
     A first fence that follows code, and that no code follows, closes a block whose opening fence is missing. The last
     block may be left open.
     """
-    if fence := _FENCE.search(text):
-        before, after = text[: fence.start()], text[fence.end() :]
-        if looks_like_code(before) and not looks_like_code(after):
-            return [before.strip("\n")]
-    blocks = [
-        (match["language"].lower(), re.sub(f"^{match['indent']}", "", match["code"], flags=re.MULTILINE).strip("\n"))
-        for match in _BLOCK.finditer(text.replace("\r\n", "\n"))
-    ]
-    named = [code for language, code in blocks if language in names]
-    return named or [code for _, code in blocks]
+    unopened = _before_closing_fence(text)
+    if unopened is not None:
+        return [unopened]
+    blocks = []
+    in_language = []
+    for match in _BLOCK.finditer(text.replace("\r\n", "\n")):
+        # A block in a list is indented as a whole.
+        indentation = re.compile(f"^{match['indent']}", re.MULTILINE)
+        code = indentation.sub("", match["code"]).strip("\n")
+        blocks.append(code)
+        if match["language"].lower() in names:
+            in_language.append(code)
+    return in_language or blocks
+
+
+def _before_closing_fence(text: str) -> str | None:
+    """Return the code before a first fence that closes it; None if the fence opens a block, or there is none."""
+    fence = _FENCE.search(text)
+    if fence is None:
+        return None
+    before = text[: fence.start()]
+    after = text[fence.end() :]
+    if not looks_like_code(before) or looks_like_code(after):
+        return None
+    return before.strip("\n")
 
 
 def looks_like_code(text: str) -> bool:
     """Return whether the first line with text is indented, as the body of a function is, or begins as code does."""
-    first = text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :]
-    return bool(first[:1].isspace() or CODE_BEGINS.match(first))
+    first_character = len(text) - len(text.lstrip())
+    line_start = text.rfind("\n", 0, first_character) + 1
+    lines = text[line_start:]
+    if lines[:1].isspace():
+        return True
+    return CODE_BEGINS.match(lines) is not None

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from langgraph_reflexion.envs.programming import evalplus
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, language_of
-from langgraph_reflexion.envs.programming.problems import Problem
+from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.python_source import (
     NotLiteralError,
     call_of,
@@ -23,6 +24,7 @@ from langgraph_reflexion.envs.programming.values import COMPARISONS
 from langgraph_reflexion.errors import ConfigurationError, explain
 from langgraph_reflexion.support.files import Row, read_rows
 
+_NO_INPUTS = "'base_input' and 'plus_input' are lists of argument lists"
 _AFTER_A_FUNCTION = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 
 
@@ -45,24 +47,36 @@ def load_problems(path: Path | str, language: str | None = None) -> list[Problem
         if problem.id in problems:
             raise ConfigurationError(f"{place}: a second problem {problem.id!r}")
         problems[problem.id] = problem
-    chosen = [each for each in problems.values() if language in (None, each.language)]
+    chosen = list(problems.values())
+    if language is not None:
+        # After all are read, so that a faulty row is an error in any language.
+        chosen = [problem for problem in chosen if problem.language == language]
     if not chosen:
-        raise ConfigurationError(f"{path} contains no problems{f' in {language}' if language else ''}")
+        if language is None:
+            raise ConfigurationError(f"{path} contains no problems")
+        raise ConfigurationError(f"{path} contains no problems in {language}")
     return chosen
 
 
 def _problem(place: str, row: Row) -> Problem:
+    """Return the problem of a row; raise ConfigurationError with its place if it is none."""
     for keys, read in _FORMS:
         if keys <= row.keys():
-            try:
-                problem = read(row)
-                if problem.gradable and not problem.cases and not problem.test:
-                    raise ValueError("it has no hidden tests")
-                return problem
-            except (TypeError, ValueError, SyntaxError, KeyError, RecursionError) as error:
-                said = f"{error} is missing" if isinstance(error, KeyError) else error
-                raise ConfigurationError(f"{place}: {said}") from None
-    raise ConfigurationError(f"{place}: unknown form of problem with the keys {', '.join(row)[:200] or 'none'}")
+            return _read(place, row, read)
+    names = ", ".join(row)[:200] or "none"
+    raise ConfigurationError(f"{place}: unknown form of problem with the keys {names}")
+
+
+def _read(place: str, row: Row, read: Callable[[Row], Problem]) -> Problem:
+    try:
+        problem = read(row)
+    except KeyError as error:
+        raise ConfigurationError(f"{place}: {error} is missing") from None
+    except (TypeError, ValueError, SyntaxError, RecursionError) as error:
+        raise ConfigurationError(f"{place}: {error}") from None
+    if problem.gradable and not problem.cases and not problem.test:
+        raise ConfigurationError(f"{place}: it has no hidden tests")
+    return problem
 
 
 def _text(row: Row, key: str) -> str:
@@ -86,25 +100,46 @@ def _texts(row: Row, key: str) -> list[str]:
     return value
 
 
-def _hidden(test: str, prompt: str, entry_point: str) -> dict[str, Any]:
-    """Return the fields of hidden tests in Python: cases, or source if they are more than calls with plain values."""
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """Hidden tests in Python; see the fields of `Problem`."""
+
+    cases: tuple[Case, ...] = ()
+    test: str = ""
+    setup: str = ""
+
+
+def _hidden(test: str, prompt: str, entry_point: str) -> _Hidden:
+    """Return hidden tests in Python: cases, or source if they are more than calls with plain values."""
     cases = cases_of(test, entry_point)
-    return {"test": test, "setup": helpers(prompt, entry_point)} if cases is None else {"cases": cases}
+    if cases is None:
+        return _Hidden(test=test, setup=helpers(prompt, entry_point))
+    return _Hidden(cases=cases)
 
 
 def _humaneval(row: Row) -> Problem:
-    prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
+    prompt = _text(row, "prompt")
+    entry_point = _name(row, "entry_point")
+    test = _text(row, "test")
     if not test.strip():
+        # LeetCode-hard has the same keys, and no hidden tests.
         return _leetcode(row)
+    task_id = _text(row, "task_id")
+    canonical = None
     body = row.get("canonical_solution")
+    if isinstance(body, str):
+        canonical = prompt + body
+    hidden = _hidden(f"{test}\n\ncheck(candidate)\n", prompt, entry_point)
     return Problem(
-        id=_text(row, "task_id"),
+        id=task_id,
         language="python",
         prompt=prompt,
         entry_point=entry_point,
+        cases=hidden.cases,
+        test=hidden.test,
+        setup=hidden.setup,
         stop_tokens=_AFTER_A_FUNCTION,
-        canonical=prompt + body if isinstance(body, str) else None,
-        **_hidden(f"{test}\n\ncheck(candidate)\n", prompt, entry_point),
+        canonical=canonical,
     )
 
 
@@ -121,46 +156,51 @@ def _leetcode(row: Row) -> Problem:
 
 def _multipl_e(row: Row) -> Problem:
     language = language_of(_text(row, "language"))
-    prompt, entry_point, test = _text(row, "prompt"), _name(row, "entry_point"), _text(row, "test")
+    prompt = _text(row, "prompt")
+    entry_point = _name(row, "entry_point")
+    test = _text(row, "test")
     if language not in ("python", "rust"):
         raise ValueError(f"MultiPL-E's tests are supported in Python and Rust, not {language}")
-    rust = language == "rust"
+    name = _text(row, "name")
+    stop_tokens = _texts(row, "stop_tokens")
+    if language == "rust":
+        hidden = _Hidden(cases=rust_cases_of(test, entry_point))
+    else:
+        hidden = _hidden(test, prompt, entry_point)
     return Problem(
-        id=_text(row, "name"),
+        id=name,
         language=language,
         prompt=prompt,
         entry_point=entry_point,
-        stop_tokens=tuple(_texts(row, "stop_tokens")),
-        **({"cases": rust_cases_of(test, entry_point)} if rust else _hidden(test, prompt, entry_point)),
+        cases=hidden.cases,
+        test=hidden.test,
+        setup=hidden.setup,
+        stop_tokens=tuple(stop_tokens),
     )
 
 
 def _mbpp(row: Row) -> Problem:
     tests = _texts(row, "test_list") + _texts(row, "challenge_test_list")
     code = _text(row, "code").replace("\r\n", "\n")
-    setup = "\n".join([*_texts(row, "test_imports"), str(row.get("test_setup_code") or "")]).strip()
+    setup_lines = [*_texts(row, "test_imports"), str(row.get("test_setup_code") or "")]
+    setup = "\n".join(setup_lines).strip()
     source = "\n".join(tests)
-    solution, checks = parse(code), parse(source)
-    if solution is None or checks is None:
-        raise ValueError("'code' and 'test_list' are not Python")
-    defined = [node.name for node in ast.walk(solution) if isinstance(node, ast.FunctionDef)]
-    called = [node.id for node in ast.walk(checks) if isinstance(node, ast.Name)]
-    names = [name for name in called if name in defined]
-    if not names:
-        raise ValueError("its tests call no function that 'code' defines")
-    cases = cases_of(source, names[0])
-    text = row["text"] if "text" in row else row["prompt"]
-    if not isinstance(text, str):
-        raise ValueError("'text' is not a text")
+    entry_point = _tested_function(code, source)
+    cases = cases_of(source, entry_point)
+    if cases is None:
+        hidden = _Hidden(test=source)
+    else:
+        hidden = _Hidden(cases=cases)
     # As in its paper, the prompt includes a test, since the function's name is nowhere else.
-    prompt = f'"""\n{text.strip()}\n{tests[0]}\n"""\n'
+    description = _description(row)
+    prompt = f'"""\n{description.strip()}\n{tests[0]}\n"""\n'
     return Problem(
         id=f"mbpp/{row['task_id']}",
         language="python",
         prompt=prompt,
-        entry_point=names[0],
-        cases=cases or (),
-        test=source if cases is None else "",
+        entry_point=entry_point,
+        cases=hidden.cases,
+        test=hidden.test,
         setup=setup,
         canonical=code,
         # Objects of the tests' own classes cannot be sent to another process.
@@ -169,23 +209,59 @@ def _mbpp(row: Row) -> Problem:
     )
 
 
+def _tested_function(code: str, tests: str) -> str:
+    """Return the name of the first function of a program that its tests use; raise ValueError if there is none."""
+    solution = parse(code)
+    checks = parse(tests)
+    if solution is None or checks is None:
+        raise ValueError("'code' and 'test_list' are not Python")
+    defined = {node.name for node in ast.walk(solution) if isinstance(node, ast.FunctionDef)}
+    for node in ast.walk(checks):
+        if isinstance(node, ast.Name) and node.id in defined:
+            return node.id
+    raise ValueError("its tests call no function that 'code' defines")
+
+
+def _description(row: Row) -> str:
+    """Return the task in words: `text` in the original files, `prompt` in the sanitized ones."""
+    if "text" in row:
+        text = row["text"]
+    else:
+        text = row["prompt"]
+    if not isinstance(text, str):
+        raise ValueError("'text' is not a text")
+    return text
+
+
 def _evalplus(row: Row) -> Problem:
-    task_id, entry_point = _text(row, "task_id"), _name(row, "entry_point")
-    dataset = "mbpp+" if task_id.lower().startswith("mbpp") else "humaneval+"
-    lists = [row["base_input"], row["plus_input"] or []]
-    inputs = [each for some in lists if isinstance(some, list) for each in some]
-    if not inputs or not all(isinstance(each, list) for each in [*lists, *inputs]):
-        raise ValueError("'base_input' and 'plus_input' are lists of argument lists")
-    prompt, body = _text(row, "prompt"), _text(row, "canonical_solution")
+    task_id = _text(row, "task_id")
+    entry_point = _name(row, "entry_point")
+    dataset = "humaneval+"
+    if task_id.lower().startswith("mbpp"):
+        dataset = "mbpp+"
+    base = row["base_input"]
+    further = row["plus_input"] or []
+    inputs = _argument_lists(base) + _argument_lists(further)
+    if not inputs:
+        raise ValueError(_NO_INPUTS)
+    prompt = _text(row, "prompt")
+    body = _text(row, "canonical_solution")
+    atol = float(row.get("atol") or 0)
     return Problem(
         id=task_id,
         language="python",
         prompt=prompt,
         entry_point=entry_point,
-        cases=evalplus.cases_of(dataset, task_id, entry_point, inputs, float(row.get("atol") or 0)),
+        cases=evalplus.cases_of(dataset, task_id, entry_point, inputs, atol),
         stop_tokens=_AFTER_A_FUNCTION,
         canonical=prompt + body,
     )
+
+
+def _argument_lists(value: Any) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(each, list) for each in value):
+        raise ValueError(_NO_INPUTS)
+    return value
 
 
 def _own(row: Row) -> Problem:
@@ -194,18 +270,24 @@ def _own(row: Row) -> Problem:
     except ValidationError as error:
         raise ValueError(explain(error)) from None
     if problem.language not in LANGUAGES:
-        raise ValueError(f"unknown language {problem.language!r}: choose one of {', '.join(LANGUAGES)}")
-    for case in problem.cases if problem.language == "python" else ():
-        try:
-            call_of(case.call)
-            literal_of(case.expected or "None")
-        except NotLiteralError as error:
-            raise ValueError(f"{case.call[:200]}, {case.expected[:200]}: {error}") from None
-        if case.comparison not in COMPARISONS | evalplus.RULES:
-            raise ValueError(
-                f"unknown comparison {case.comparison!r}: choose one of {', '.join(sorted(COMPARISONS))}"
-            )
+        known = ", ".join(LANGUAGES)
+        raise ValueError(f"unknown language {problem.language!r}: choose one of {known}")
+    if problem.language == "python":
+        for case in problem.cases:
+            _expect_readable(case)
     return problem
+
+
+def _expect_readable(case: Case) -> None:
+    """Expect a case whose call, value and comparison the grader of Python can read; raise ValueError otherwise."""
+    try:
+        call_of(case.call)
+        literal_of(case.expected or "None")
+    except NotLiteralError as error:
+        raise ValueError(f"{case.call[:200]}, {case.expected[:200]}: {error}") from None
+    if case.comparison not in COMPARISONS and case.comparison not in evalplus.RULES:
+        known = ", ".join(sorted(COMPARISONS))
+        raise ValueError(f"unknown comparison {case.comparison!r}: choose one of {known}")
 
 
 _FORMS: tuple[tuple[set[str], Callable[[Row], Problem]], ...] = (
@@ -215,3 +297,4 @@ _FORMS: tuple[tuple[set[str], Callable[[Row], Problem]], ...] = (
     ({"task_id", "test_list", "code"}, _mbpp),
     ({"task_id", "prompt", "entry_point", "test"}, _humaneval),
 )
+"""The keys of each form, of which the first that fits counts, and its reader."""

@@ -29,7 +29,8 @@ class Grader:
     """
 
     def __init__(self, sandbox: Sandbox, limits: Limits = CANDIDATE) -> None:
-        self._python, self._compiled = PythonGrader(sandbox, limits), CompiledGrader(sandbox, limits)
+        self._python = PythonGrader(sandbox, limits)
+        self._compiled = CompiledGrader(sandbox, limits)
 
     def expect_toolchains(self, languages: Iterable[str]) -> None:
         """Expect the toolchains of these languages."""
@@ -48,10 +49,18 @@ class Grader:
         if not problem.gradable or not (problem.cases or problem.test):
             raise ConfigurationError(f"{problem.id} has no hidden tests that can be run here: it cannot be graded")
         failure = self._of(problem).failure(problem, code)
+        if failure is None:
+            return None
         # Programs in some languages return any characters, such as those that a terminal obeys.
-        return None if failure is None else as_line(failure) or "it failed"
+        return as_line(failure) or "it failed"
 
-    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+    def run_tests(
+        self,
+        problem: Problem,
+        code: str,
+        tests: Sequence[str],
+        times: int = 1,
+    ) -> list[list[TestOutcome]]:
         """Run self-written tests independently: one that ends the candidate does not affect the others.
 
         Args:
@@ -66,7 +75,9 @@ class Grader:
         Raises:
             ConfigurationError: self-written tests in this language are not supported.
         """
-        return self._of(problem).run_tests(problem, code, tests, times) if tests else [[] for _ in range(times)]
+        if not tests:
+            return [[] for _ in range(times)]
+        return self._of(problem).run_tests(problem, code, tests, times)
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
         """Return the valid tests: asserts that call the requested function.
@@ -83,4 +94,6 @@ class Grader:
         return self._of(problem).valid_tests(problem, tests)
 
     def _of(self, problem: Problem) -> PythonGrader | CompiledGrader:
-        return self._python if problem.language == "python" else self._compiled
+        if problem.language == "python":
+            return self._python
+        return self._compiled

@@ -21,7 +21,10 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 def standing_alone(
-    body: Sequence[ast.stmt], known: Values | None = None, *, loops: bool = True
+    body: Sequence[ast.stmt],
+    known: Values | None = None,
+    *,
+    loops: bool = True,
 ) -> Iterator[ast.stmt]:
     """Yield the statements of a body and of all blocks in it, in order.
 
@@ -34,26 +37,39 @@ def standing_alone(
     """
     values = dict(known or {})
     for node in body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            _remember(values, node.targets[0].id, node.value)
-            continue
-        rounds = _rounds(node, values) if loops and isinstance(node, ast.For) else []
-        for bound in rounds:
-            yield from standing_alone(node.body, values | bound, loops=False)  # type: ignore[attr-defined]
-        if rounds:
-            _forget(values, _stored(node))
-            continue
+        match node:
+            case ast.Assign([ast.Name(name)], value):
+                _remember(values, name, value)
+                continue
+        if loops and isinstance(node, ast.For):
+            rounds = _rounds(node, values)
+            for variables in rounds:
+                # Only in the loop's body, and only for this round.
+                known_there = dict(values)
+                known_there.update(variables)
+                yield from standing_alone(node.body, known_there, loops=False)
+            if rounds:
+                _forget(values, _stored(node))
+                continue
+        # No other statement can be a check.
         if isinstance(node, ast.Assert | ast.Expr | ast.With):
             yield _replaced(node, values)
-        if _is_sub_test(node):
-            _forget(values, _stored(node))
-        elif not isinstance(node, ast.Assert) and not _is_check(node):
-            _forget(values, _named(node))
-        for name in _NESTED:
-            yield from standing_alone(getattr(node, name, []), values, loops=loops)
+        _forget_changed(values, node)
+        for field in _NESTED:
+            yield from standing_alone(getattr(node, field, []), values, loops=loops)
+
+
+def _forget_changed(values: dict[str, ast.expr], node: ast.stmt) -> None:
+    """Forget the variables that a statement may change; a check changes none."""
+    if _is_sub_test(node):
+        _forget(values, _stored(node))
+        return
+    if not isinstance(node, ast.Assert) and not _is_check(node):
+        _forget(values, _named(node))
 
 
 def _remember(values: dict[str, ast.expr], name: str, value: ast.expr) -> None:
+    """Give a variable its value, or none where that is too long."""
     try:
         replaced = _replaced(value, values)
         fits = len(ast.unparse(replaced)) <= LONGEST_VALUE
@@ -71,14 +87,22 @@ def _forget(values: dict[str, ast.expr], names: set[str]) -> None:
 
 def _named(node: ast.AST) -> set[str]:
     """Return the variables that a statement or its blocks may change, and the parameters of a function."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | _stored(node)
+    names = _stored(node)
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            names.add(each.id)
+    return names
 
 
 def _stored(node: ast.AST) -> set[str]:
     """Return the names that a node gives a value, such as the variables of a comprehension, and parameters."""
-    nodes = list(ast.walk(node))
-    names = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    return names | {each.arg for each in nodes if isinstance(each, ast.arg)}
+    names = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.arg):
+            names.add(each.arg)
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            names.add(each.id)
+    return names
 
 
 def _is_sub_test(node: ast.stmt) -> bool:
@@ -97,31 +121,41 @@ def _is_check(node: ast.stmt) -> bool:
 
 def _rounds(loop: ast.For, values: Values) -> list[dict[str, ast.expr]]:
     """Return the variables of a loop for each of its rounds; nothing if it is not a short loop over a literal."""
-    if _depends_on_rounds(loop, values):
+    if len(loop.body) > LONGEST_LOOP or _depends_on_rounds(loop, values):
         return []
     over = _replaced(loop.iter, values)
-    if len(loop.body) > LONGEST_LOOP or not isinstance(over, ast.List | ast.Tuple) or len(over.elts) > MOST_ROUNDS:
+    if not isinstance(over, ast.List | ast.Tuple) or len(over.elts) > MOST_ROUNDS:
         return []
-    rounds: list[dict[str, ast.expr]] = []
+    rounds = []
     for element in over.elts:
-        match loop.target, element:
-            case ast.Name(name), _:
-                rounds.append({name: element})
-            case ast.Tuple(names), ast.Tuple(parts) | ast.List(parts) if len(names) == len(parts):
-                if not all(isinstance(name, ast.Name) for name in names):
-                    return []
-                pairs = zip(names, parts, strict=True)
-                rounds.append({name.id: part for name, part in pairs if isinstance(name, ast.Name)})
-            case _:
-                return []
+        variables = _bound(loop.target, element)
+        if variables is None:
+            return []
+        rounds.append(variables)
     return rounds
+
+
+def _bound(target: ast.expr, element: ast.expr) -> dict[str, ast.expr] | None:
+    """Return the values of a loop's variables for an element; None if they are not plain names, or do not fit."""
+    match target, element:
+        case ast.Name(name), _:
+            return {name: element}
+        case ast.Tuple(targets), ast.Tuple(parts) | ast.List(parts) if len(targets) == len(parts):
+            variables = {}
+            for each, part in zip(targets, parts, strict=True):
+                if not isinstance(each, ast.Name):
+                    return None
+                variables[each.id] = part
+            return variables
+    return None
 
 
 def _depends_on_rounds(loop: ast.For, values: Values) -> bool:
     """Return whether a round depends on the ones before, as with a counter, or leaves out a part of the body."""
-    nodes = [each for statement in loop.body for each in ast.walk(statement)]
-    if any(isinstance(each, ast.If | ast.Continue | ast.Break | ast.AugAssign) for each in nodes):
-        return True
+    for statement in loop.body:
+        for each in ast.walk(statement):
+            if isinstance(each, ast.If | ast.Continue | ast.Break | ast.AugAssign):
+                return True
     for statement in loop.body:
         changed = _stored(statement)
         if isinstance(statement, ast.Expr) and not _is_check(statement):
@@ -133,6 +167,8 @@ def _depends_on_rounds(loop: ast.For, values: Values) -> bool:
 
 
 class _Replacing(ast.NodeTransformer):
+    """Puts the values of variables in their place."""
+
     def __init__(self, values: Values) -> None:
         self.values = values
 
@@ -147,14 +183,18 @@ def _replaced(node: _Node, values: Values) -> _Node:
     nodes = list(ast.walk(node))
     used = Counter(each.id for each in nodes if isinstance(each, ast.Name))
     # The variables of a comprehension or lambda are others of the same name.
-    used_here = used.keys() - _stored(node)
-    found = {name: values[name] for name in used_here if name in values}
+    names_here = used.keys() - _stored(node)
+    found = {name: values[name] for name in names_here if name in values}
     if not found:
         return node
-    size = len(nodes) + sum(used[name] * sum(1 for _ in ast.walk(value)) for name, value in found.items())
+    size = len(nodes)
+    for name, value in found.items():
+        nodes_of_value = sum(1 for _ in ast.walk(value))
+        size += used[name] * nodes_of_value
     if size > MOST_NODES:
         return node
     try:
+        # A copy, since other rounds and statements need the original.
         made: _Node = _Replacing(found).visit(copy.deepcopy(node))
     except RecursionError:
         return node

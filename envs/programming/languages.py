@@ -9,6 +9,9 @@ from langgraph_reflexion.envs.programming.values import as_line
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.support.files import own_table
 
+_LONGEST = 500
+"""Maximum characters of a compiler's error."""
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -39,17 +42,29 @@ class Language:
 
     def sources(self, code: str, calls: Sequence[str]) -> dict[str, str]:
         """Return the files of a program that makes calls to a candidate and prints their values."""
-        call = Template(self.call)
-        lines = [call.substitute(number=number, call=each) for number, each in enumerate(calls)]
+        call_line = Template(self.call)
+        lines = [call_line.substitute(number=number, call=call) for number, call in enumerate(calls)]
         given = {"code": code, "calls": "\n".join(lines), "count": len(calls)}
-        templates = {self.file: self.program, **self.files}
-        return {name: Template(text).substitute(given) for name, text in templates.items()}
+        sources = {self.file: Template(self.program).substitute(given)}
+        for name, text in self.files.items():
+            sources[name] = Template(text).substitute(given)
+        return sources
 
     def complaint(self, printed: str) -> str:
         """Return the first error in a compiler's output, in one line."""
-        found = re.search(self.error, printed, re.MULTILINE) if self.error else None
-        lines = printed.strip().splitlines() or [""]
-        return as_line(found[0] if found else lines[0])[:500]
+        if self.error:
+            found = re.search(self.error, printed, re.MULTILINE)
+            if found:
+                return _shortened(found[0])
+        lines = printed.strip().splitlines()
+        if not lines:
+            return ""
+        # Without a known error, the first line says most.
+        return _shortened(lines[0])
+
+
+def _shortened(text: str) -> str:
+    return as_line(text)[:_LONGEST]
 
 
 LANGUAGES = {name: Language(name, **each) for name, each in own_table(__file__, "languages.toml").items()}
@@ -59,6 +74,7 @@ LANGUAGES = {name: Language(name, **each) for name, each in own_table(__file__, 
 def language_of(name: str) -> str:
     """Return the name of a language given by name or alias (`py`, `rs`), or raise ConfigurationError."""
     for language in LANGUAGES.values():
-        if name.lower() in (language.name, *language.aliases):
+        if name.lower() == language.name or name.lower() in language.aliases:
             return language.name
-    raise ConfigurationError(f"unknown language {name!r}: choose one of {', '.join(LANGUAGES)}")
+    known = ", ".join(LANGUAGES)
+    raise ConfigurationError(f"unknown language {name!r}: choose one of {known}")

@@ -1,5 +1,6 @@
 """The grader of Python: calls are answered one after the other in one process, checks run in a second process."""
 
+import contextlib
 import json
 import socket
 import sys
@@ -28,10 +29,18 @@ from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
 _RUNNER = "sandbox_runner.py"
+# Read once: every run gets it, beside the candidate.
 _SOURCE = Path(sandbox_runner.__file__).read_bytes()
-# The same order of sets in every process. The package's own problems come with their solutions.
-_POLICY = Policy(fork=False, hidden=(Path(langgraph_reflexion.__file__).parent,), env={"PYTHONHASHSEED": "0"})
-_STDIN, _RESULT = 0, 3
+_POLICY = Policy(
+    fork=False,
+    # The package's own problems come with their solutions.
+    hidden=(Path(langgraph_reflexion.__file__).parent,),
+    # The same order of sets in every process.
+    env={"PYTHONHASHSEED": "0"},
+)
+_STDIN = 0
+_RESULT = 3
+"""The descriptor that the sandbox collects results from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,59 +61,84 @@ class PythonGrader:
     """Grades Python candidates, with this interpreter; see `Grader`."""
 
     def __init__(self, sandbox: Sandbox, limits: Limits) -> None:
-        self._sandbox, self._limits = sandbox, limits
+        self._sandbox = sandbox
+        self._limits = limits
 
     def failure(self, problem: Problem, code: str) -> str | None:
         """Return the first failure of the hidden tests, perhaps without words; None if all pass."""
-        calls = [call_of(case.call) for case in problem.cases]
-        if calls:
-            right = self._expected(problem)
-            room = 2 * sum(len(json.dumps(encode(each.value))) for each in right)
-            answers = self._answers(code, problem.entry_point, calls, room=room)
-            for case, (args, _), answer, expected in zip(problem.cases, calls, answers, right, strict=True):
-                if (why := _wrong(case, answer, expected, list(args))) is not None:
-                    return f"{case.call}: {why}"
-        if problem.test:
-            done = self._checks(code, problem.entry_point, problem.setup, problem.test)
-            if done.outcome in ("inexpressible", "vacuous"):
-                raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
-            if done.outcome != "passed":
-                return f"{done.where}: {done.why}" if done.where else done.why
-        return None
+        failure = self._failed_case(problem, code)
+        if failure is None and problem.test:
+            failure = self._failed_checks(problem, code)
+        return failure
 
-    def run_tests(self, problem: Problem, code: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
+    def run_tests(
+        self,
+        problem: Problem,
+        code: str,
+        tests: Sequence[str],
+        times: int = 1,
+    ) -> list[list[TestOutcome]]:
         return [self._run_once(problem, code, tests) for _ in range(times)]
-
-    def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
-        cases = {test: case for test in tests if (case := _case(test, problem.entry_point))}
-        plain = [test for test in tests if test in cases]
-        answers = self._answers(code, problem.entry_point, [call_of(cases[test].call) for test in plain], each=True)
-        came = dict(zip(plain, answers, strict=True))
-        return [
-            self._outcome(test, cases[test], came[test]) if test in came else self._checked(problem, code, test)
-            for test in tests
-        ]
 
     def valid_tests(self, problem: Problem, tests: Sequence[str]) -> list[str]:
         setup = _setup(problem)
         return [test for test in tests if valid(test, problem.entry_point, setup)]
 
-    def _outcome(self, test: str, case: Case, answer: Answer) -> TestOutcome:
-        expected = literal_of(case.expected)
-        wanted = ""
-        if case.comparison in ("==", "is", "truth", "close"):
-            wanted = shown(expected)
-        if not answer.returned:
-            return TestOutcome(test, passed=False, wanted=wanted, error=answer.error)
-        passed = holds(answer.value, case.comparison, expected, case.atol)
-        return TestOutcome(test, passed, wanted, output=shown(answer.value))
+    def _failed_case(self, problem: Problem, code: str) -> str | None:
+        """Return the first hidden test, of those that are calls, that a candidate fails, and why; None if none."""
+        calls = [call_of(case.call) for case in problem.cases]
+        if not calls:
+            return None
+        right = self._expected(problem)
+        # A candidate may write its answers at more length than the right ones, but not at any length.
+        room = 2 * _length_as_json(right)
+        answers = self._answers(code, problem.entry_point, calls, room=room)
+        for case, call, answer, expected in zip(problem.cases, calls, answers, right, strict=True):
+            args, _ = call
+            why = _wrong(case, answer, expected, list(args))
+            if why is not None:
+                return f"{case.call}: {why}"
+        return None
+
+    def _failed_checks(self, problem: Problem, code: str) -> str | None:
+        """Return where and why a candidate fails the hidden tests that are source; None if it passes."""
+        done = self._checks(code, problem.entry_point, problem.setup, problem.test)
+        if done.outcome in ("inexpressible", "vacuous"):
+            raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
+        if done.outcome == "passed":
+            return None
+        if done.where:
+            return f"{done.where}: {done.why}"
+        return done.why
+
+    def _run_once(self, problem: Problem, code: str, tests: Sequence[str]) -> list[TestOutcome]:
+        """Run self-written tests: those that are calls in one process, each of the others in its own."""
+        cases: dict[str, Case] = {}
+        for test in tests:
+            case = _case(test, problem.entry_point)
+            if case is not None:
+                cases[test] = case
+        # A call that raises or ends the process affects no other, so that all of them can share one.
+        plain = [test for test in tests if test in cases]
+        calls = [call_of(cases[test].call) for test in plain]
+        answers = self._answers(code, problem.entry_point, calls, each=True)
+        answer_to = dict(zip(plain, answers, strict=True))
+        outcomes = []
+        for test in tests:
+            if test in answer_to:
+                outcomes.append(_compared(test, cases[test], answer_to[test]))
+            else:
+                outcomes.append(self._checked(problem, code, test))
+        return outcomes
 
     def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
         """Run a test that is more than a call, in its own process."""
         done = self._checks(code, problem.entry_point, _setup(problem), test)
         passed = done.outcome in ("passed", "vacuous")
+        error = ""
         # An AssertionError says no more than that the test failed.
-        error = "" if passed or done.why.startswith("AssertionError") else done.why
+        if not passed and not done.why.startswith("AssertionError"):
+            error = done.why
         return TestOutcome(test, passed, output=done.last, error=error)
 
     def _expected(self, problem: Problem) -> list[Answer]:
@@ -116,6 +150,7 @@ class PythonGrader:
         calls = [call_of(case.call) for case in problem.cases]
         right = self._answers(problem.canonical, problem.entry_point, calls, room=ROOM)
         for case, answer in zip(problem.cases, right, strict=True):
+            # A value that is not plain is an answer, too: one rule of EvalPlus asks for no more.
             if not answer.returned and not answer.odd:
                 raise ConfigurationError(
                     f"{problem.id}: its canonical solution fails, {case.call[:200]}: {answer.error}"
@@ -123,7 +158,13 @@ class PythonGrader:
         return right
 
     def _answers(
-        self, code: str, entry_point: str, calls: Sequence[Call], *, each: bool = False, room: int = 0
+        self,
+        code: str,
+        entry_point: str,
+        calls: Sequence[Call],
+        *,
+        each: bool = False,
+        room: int = 0,
     ) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
 
@@ -134,66 +175,145 @@ class PythonGrader:
         limits = replace(self._limits, result=self._limits.result + room)
         while len(answers) < len(calls):
             rest = calls[len(answers) :]
-            lines = "".join(json.dumps({"call": encode([list(args), kwargs])}) + "\n" for args, kwargs in rest)
-            arguments = ["candidate", entry_point, str(_RESULT)]
-            done = self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin=lines)
+            done = self._run_candidate(code, entry_point, rest, limits)
             if done.status == "output" and each and len(rest) > 1:
                 # After a flood no result is kept.
-                return answers + [self._answers(code, entry_point, [call], room=room)[0] for call in rest]
-            hello, *said = done.result.split(b"\n")[: len(rest) + 1] if done.result else [b""]
-            why = _why(hello, done, self._limits)
-            came = [_answer(line) for line in said if line] if why is None else []
-            answers += came
-            if len(answers) < len(calls):
-                ended = Answer(error=why or ended_by(done, self._limits) or ENDED)
-                # A program that failed to load will fail to load again.
-                left = len(calls) - len(answers) if why is not None or not each else 1
-                answers += [ended] * left
+                for call in rest:
+                    answers += self._answers(code, entry_point, [call], room=room)
+                return answers
+
+            # A candidate may write further lines: only one for each call counts.
+            hello, *lines = done.result.split(b"\n")[: len(rest) + 1]
+            why_not_loaded = _why(hello, done, self._limits)
+            if why_not_loaded is None:
+                answers += [_answer(line) for line in lines if line]
+
+            missing = len(calls) - len(answers)
+            if missing == 0:
+                break
+            ended = Answer(error=why_not_loaded or ended_by(done, self._limits) or ENDED)
+            # A program that failed to load will fail to load again.
+            again = each and why_not_loaded is None
+            if again:
+                answers.append(ended)
+            else:
+                answers += [ended] * missing
         return answers
 
+    def _run_candidate(
+        self,
+        code: str,
+        entry_point: str,
+        calls: Sequence[Call],
+        limits: Limits,
+    ) -> Result:
+        """Run a candidate that answers calls on the result descriptor."""
+        lines = []
+        for args, kwargs in calls:
+            message = {"call": encode([list(args), kwargs])}
+            lines.append(json.dumps(message) + "\n")
+        arguments = ["candidate", entry_point, str(_RESULT)]
+        return self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin="".join(lines))
+
     def _checks(self, code: str, entry_point: str, setup: str, test: str) -> Checked:
-        """Run checks after `setup` in one process against a candidate in another, connected by a socket."""
-        # The checks wait for the candidate, and must not time out first.
-        wall = self._limits.wall
-        longer = replace(self._limits, wall=wall and 2 * wall, cpu=2 * self._limits.cpu)
+        """Run checks after `setup` in one process against a candidate in another."""
+        longer = self._longer_limits()
+        done, candidate = self._run_both(code, entry_point, setup, test, longer)
+        message = _read(done.result)
+        if "outcome" not in message:
+            how = ended_by(done, longer) or "ended without an outcome"
+            return Checked("failed", f"the checks {how}")
+        outcome = _outcome(message)
+        # The checks only see that the candidate is gone. Its own process says why.
+        if outcome.why == UNCALLED:
+            why_not_loaded = _why(b"", candidate, self._limits)
+            return replace(outcome, why=why_not_loaded or UNCALLED)
+        if outcome.why == ENDED:
+            limit = ended_by(candidate, self._limits)
+            return replace(outcome, why=limit or ENDED)
+        return outcome
+
+    def _longer_limits(self) -> Limits:
+        """Return the limits of checks, which wait for the candidate, and must not time out first."""
+        longer = replace(self._limits, cpu=2 * self._limits.cpu)
+        if self._limits.wall is not None:
+            longer = replace(longer, wall=2 * self._limits.wall)
+        return longer
+
+    def _run_both(
+        self,
+        code: str,
+        entry_point: str,
+        setup: str,
+        test: str,
+        limits: Limits,
+    ) -> tuple[Result, Result]:
+        """Run checks and a candidate at the same time, connected by a socket; return the result of each."""
         ours, theirs = socket.socketpair()
 
         def run_candidate() -> Result:
-            with theirs:  # closed after the run, so that the checks read its end
-                arguments, files = ["candidate", entry_point, str(_STDIN)], {"solution.py": _to_file(code)}
+            arguments = ["candidate", entry_point, str(_STDIN)]
+            files = {"solution.py": _to_file(code)}
+            # Closed after the run, so that the checks read the end of what the candidate sent.
+            with theirs:
                 return self._run(arguments, files, self._limits, stdin=theirs.fileno())
 
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(run_candidate)
+            files = {"setup.py": setup.encode(), "test.py": test.encode()}
             with ours:
-                files = {"setup.py": setup.encode(), "test.py": test.encode()}
-                done = self._run(["checks", entry_point], files, longer, stdin=ours.fileno())
+                checks = self._run(["checks", entry_point], files, limits, stdin=ours.fileno())
             candidate = running.result()
-        message = _read(done.result)
-        if "outcome" not in message:
-            return Checked("failed", f"the checks {ended_by(done, longer) or 'ended without an outcome'}")
-        outcome = _outcome(message)
-        if outcome.why == UNCALLED:
-            return replace(outcome, why=_why(b"", candidate, self._limits) or UNCALLED)
-        why = ended_by(candidate, self._limits) if outcome.why == ENDED else ""
-        return replace(outcome, why=why or outcome.why)
+        return checks, candidate
 
-    def _run(self, arguments: list[str], files: Mapping[str, bytes], limits: Limits, **options: Any) -> Result:
+    def _run(
+        self,
+        arguments: list[str],
+        files: Mapping[str, bytes],
+        limits: Limits,
+        stdin: str | int,
+    ) -> Result:
+        """Run the program of the sandbox's side, with files beside it."""
         if self._sandbox.backend not in ("bubblewrap", "landlock"):
             raise EnvironmentUnavailable(
                 f"Python programs run in bubblewrap or Landlock, and the sandbox is {self._sandbox.backend}"
             )
         argv = [sys.executable, "-s", _RUNNER, *arguments]
-        return self._sandbox.run(argv, files={_RUNNER: _SOURCE, **files}, limits=limits, policy=_POLICY, **options)
+        all_files = {_RUNNER: _SOURCE}
+        all_files.update(files)
+        return self._sandbox.run(argv, files=all_files, stdin=stdin, limits=limits, policy=_POLICY)
+
+
+def _length_as_json(answers: Sequence[Answer]) -> int:
+    length = 0
+    for each in answers:
+        length += len(json.dumps(encode(each.value)))
+    return length
+
+
+def _compared(test: str, case: Case, answer: Answer) -> TestOutcome:
+    """Return the outcome of a self-written test that is a call."""
+    expected = literal_of(case.expected)
+    wanted = ""
+    if case.comparison in ("==", "is", "truth", "close"):
+        wanted = shown(expected)
+    if not answer.returned:
+        return TestOutcome(test, passed=False, wanted=wanted, error=answer.error)
+    passed = holds(answer.value, case.comparison, expected, case.atol)
+    return TestOutcome(test, passed, wanted, output=shown(answer.value))
 
 
 def _outcome(message: dict[str, Any]) -> Checked:
-    try:
-        last = shown(decode(message["last"])) if "last" in message else ""
-    except NotPlainError:
-        last = ""
-    outcome, why, where = (as_line(str(message.get(key, ""))) for key in ("outcome", "why", "where"))
-    return Checked(outcome, why, where, last)
+    """Return what the process of the checks says; a test may have written the message itself."""
+    last = ""
+    if "last" in message:
+        with contextlib.suppress(NotPlainError):
+            last = shown(decode(message["last"]))
+    return Checked(_line(message, "outcome"), _line(message, "why"), _line(message, "where"), last)
+
+
+def _line(message: dict[str, Any], key: str) -> str:
+    return as_line(str(message.get(key, "")))
 
 
 def _read(line: bytes) -> dict[str, Any]:
@@ -202,10 +322,13 @@ def _read(line: bytes) -> dict[str, Any]:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return message if isinstance(message, dict) else {}
+    if not isinstance(message, dict):
+        return {}
+    return message
 
 
 def _answer(line: bytes) -> Answer:
+    """Return what a line of a candidate's process says; the candidate may have written it itself."""
     message = _read(line)
     try:
         match message:
@@ -227,8 +350,13 @@ def _why(hello: bytes, done: Result, limits: Limits) -> str | None:
             return None
         case {"raised": [str(name), str(text), _]}:
             return _exception_line(name, text)
-    said = done.errors.strip().splitlines() or [UNCALLED]
-    return ended_by(done, limits) or as_line(said[-1][:500])
+    limit = ended_by(done, limits)
+    if limit:
+        return limit
+    lines = done.errors.strip().splitlines()
+    if not lines:
+        return UNCALLED
+    return as_line(lines[-1][:500])
 
 
 def _exception_line(name: str, text: str) -> str:
@@ -236,17 +364,22 @@ def _exception_line(name: str, text: str) -> str:
 
 
 def _to_file(code: str) -> bytes:
+    # A model may write half of a surrogate pair. Python reports it as an error of the program.
     return code.encode(errors="surrogatepass")
 
 
 def _setup(problem: Problem) -> str:
     """Return the source that self-written tests have in addition to the candidate."""
+    # Models use `math` in tests without importing it.
     return f"import math\n{RAISES_SOURCE}\n{helpers(problem.prompt, problem.entry_point)}"
 
 
 def _case(test: str, entry_point: str) -> Case | None:
+    """Return a self-written test as a call with its expected value; None if it is something else."""
     tree = parse(test)
-    return case_of(tree.body[0], [entry_point]) if tree is not None and len(tree.body) == 1 else None
+    if tree is None or len(tree.body) != 1:
+        return None
+    return case_of(tree.body[0], [entry_point])
 
 
 def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str | None:
@@ -259,5 +392,7 @@ def _wrong(case: Case, answer: Answer, expected: Answer, args: list[Any]) -> str
         return None
     if not answer.returned:
         return answer.error
-    wanted_text = shown(expected.value) if case.comparison in ("==", "evalplus", "close") else case.comparison
-    return f"it returned {shown(answer.value)}, expected {wanted_text}"
+    wanted = case.comparison
+    if case.comparison in ("==", "evalplus", "close"):
+        wanted = shown(expected.value)
+    return f"it returned {shown(answer.value)}, expected {wanted}"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from langgraph_reflexion.envs.programming.problems import Case
@@ -18,7 +17,9 @@ _SKIPPED = re.compile(
     r"""|b?'(?:\\(?:u\{[0-9a-fA-F]*\}|x[0-9a-fA-F]{2}|.)|[^'\\\n])'""",
     re.DOTALL,
 )
-_OPENING, _CLOSING = "([{", ")]}"
+_OPENING = "([{"
+_CLOSING = ")]}"
+_NOT_LINE_END = re.compile(r"[^\n]")
 _BRACKET = re.compile(r"[\[\](){},]")
 _MACRO = re.compile(r"\b(assert|assert_eq|assert_ne)!\s*\(")
 
@@ -36,14 +37,15 @@ class Macro:
 
 def code_of(source: str) -> str:
     """Blank out strings, characters and comments; positions stay the same."""
-    return _SKIPPED.sub(
-        lambda match: re.sub(r"[^\n]", " ", match[0]) if match[0][0] == "/" else _blank(match[0]), source
-    )
+    return _SKIPPED.sub(_blanked, source)
 
 
-def _blank(text: str) -> str:
+def _blanked(match: re.Match[str]) -> str:
+    text = match[0]
+    if text.startswith("/"):
+        return _NOT_LINE_END.sub(" ", text)
     # A literal stays recognizable as something.
-    return "".join("\n" if each == "\n" else "_" for each in text)
+    return _NOT_LINE_END.sub("_", text)
 
 
 def balanced(source: str) -> bool:
@@ -52,8 +54,9 @@ def balanced(source: str) -> bool:
     for each in code_of(source):
         if each in _OPENING:
             stack.append(_CLOSING[_OPENING.index(each)])
-        elif each in _CLOSING and (not stack or stack.pop() != each):
-            return False
+        elif each in _CLOSING:
+            if not stack or stack.pop() != each:
+                return False
     return not stack
 
 
@@ -62,47 +65,69 @@ def macros(source: str) -> Iterator[Macro]:
     code = code_of(source)
     brackets = _brackets(code)
     for match in _MACRO.finditer(code):
-        if match.end() in brackets:
-            *cuts, end = brackets[match.end()]
-            parts = [source[start + 1 : stop].strip() for start, stop in pairwise([match.end() - 1, *cuts, end])]
-            yield Macro(match[1], tuple(each for each in parts if each), match.start(), end + 1)
+        cuts = brackets.get(match.end())
+        if cuts is None:
+            continue
+        arguments = []
+        begin = match.end()
+        for cut in cuts:
+            argument = source[begin:cut].strip()
+            # There is none after a trailing comma.
+            if argument:
+                arguments.append(argument)
+            begin = cut + 1
+        # The last cut is the closing bracket.
+        yield Macro(match[1], tuple(arguments), match.start(), begin)
 
 
 def closing(source: str, start: int) -> int | None:
     """Return the position after the bracket that closes the one before `start`; None if there is none."""
     found = _brackets(code_of(source)).get(start)
-    return found[-1] + 1 if found else None
+    if found is None:
+        return None
+    return found[-1] + 1
 
 
 def _brackets(code: str) -> dict[int, list[int]]:
     """Return, by the position after each bracket that is closed, those of its own commas and of its end."""
     found: dict[int, list[int]] = {}
+    # What closes each open bracket, the position after it, and its commas so far.
     stack: list[tuple[str, int, list[int]]] = []
     for match in _BRACKET.finditer(code):
-        each, index = match[0], match.start()
+        each = match[0]
+        index = match.start()
         if each in _OPENING:
-            stack.append((_CLOSING[_OPENING.index(each)], index + 1, []))
+            closing_one = _CLOSING[_OPENING.index(each)]
+            stack.append((closing_one, index + 1, []))
         elif not stack:
             continue
         elif each == ",":
             stack[-1][2].append(index)
         elif stack[-1][0] == each:
-            _, start, commas = stack.pop()
-            found[start] = [*commas, index]
+            _, start, cuts = stack.pop()
+            cuts.append(index)
+            found[start] = cuts
         else:
-            stack.clear()  # none of them can be closed any more
+            # None of the open ones can be closed any more.
+            stack.clear()
     return found
 
 
 def comparison(expression: str) -> tuple[str, str, str] | None:
     """Return left side, operator and right side of a comparison by `==` or `!=`; None if it is not one."""
-    code, level = code_of(expression), 0
+    code = code_of(expression)
+    level = 0
     for index, each in enumerate(code):
+        # Only a comparison outside of brackets is one of the whole expression.
         level += (each in _OPENING) - (each in _CLOSING)
-        if level == 0 and code[index : index + 2] in ("==", "!="):
-            if re.search(r"&&|\|\||==|!=", code[:index] + " " + code[index + 2 :]):
-                return None
-            return expression[:index].strip(), code[index : index + 2], expression[index + 2 :].strip()
+        operator = code[index : index + 2]
+        if level != 0 or operator not in ("==", "!="):
+            continue
+        end = index + len(operator)
+        others = code[:index] + " " + code[end:]
+        if re.search(r"&&|\|\||==|!=", others):
+            return None
+        return expression[:index].strip(), operator, expression[end:].strip()
     return None
 
 
@@ -111,18 +136,21 @@ def rust_cases_of(test: str, entry_point: str) -> tuple[Case, ...]:
     cases = []
     for macro in macros(test):
         if macro.name != "assert_eq" or len(macro.arguments) < 2 or not literal(macro.arguments[1]):
-            raise ValueError(
-                f"a test is not assert_eq! of a call and a literal: {test[macro.start : macro.end][:200]}"
-            )
-        cases.append(Case(_named(macro.arguments[0], entry_point), macro.arguments[1]))
+            source = test[macro.start : macro.end]
+            raise ValueError(f"a test is not assert_eq! of a call and a literal: {source[:200]}")
+        call = _named(macro.arguments[0], entry_point)
+        expected = macro.arguments[1]
+        cases.append(Case(call, expected))
     if not cases:
         raise ValueError("'test' holds no assert_eq!")
     return tuple(cases)
 
 
 def _named(call: str, entry_point: str) -> str:
-    code = code_of(call)
-    for match in reversed(list(re.finditer(r"\bcandidate\b", code))):
+    """Return a call of `candidate` as one of the function, with strings in it left as they are."""
+    found = list(re.finditer(r"\bcandidate\b", code_of(call)))
+    # From the end on, so that the positions stay right.
+    for match in reversed(found):
         call = call[: match.start()] + entry_point + call[match.end() :]
     return call
 
@@ -131,11 +159,7 @@ def case_of(macro: Macro) -> Case:
     """Convert an assert to an expression with its expected value: the literal in it, or `true`."""
     match macro.name, macro.arguments:
         case "assert", (expression, *_):
-            if found := comparison(expression):
-                return _compared(*found)
-            if expression.startswith("!") and not re.search(r"&&|\|\||[=<>]", code_of(expression)):
-                return Case(expression[1:].strip(), "false")
-            return Case(expression, "true")
+            return _asserted(expression)
         case "assert_eq", (left, right, *_):
             return _compared(left, "==", right)
         case "assert_ne", (left, right, *_):
@@ -143,7 +167,20 @@ def case_of(macro: Macro) -> Case:
     raise ValueError(f"{macro.name}! with too few arguments")
 
 
+def _asserted(expression: str) -> Case:
+    found = comparison(expression)
+    if found is not None:
+        left, operator, right = found
+        return _compared(left, operator, right)
+    # `!f(1)` says that the value is false. `!f(1) || g(1)` does not.
+    negated = expression.startswith("!")
+    if negated and not re.search(r"&&|\|\||[=<>]", code_of(expression)):
+        return Case(expression[1:].strip(), "false")
+    return Case(expression, "true")
+
+
 def _compared(left: str, by: str, right: str) -> Case:
+    # The literal is the expected value, on whichever side it is.
     if literal(right):
         return Case(left, right, by)
     if literal(left):
@@ -160,19 +197,27 @@ def literal(text: str) -> bool:
 
 
 def _constant(tree: Any) -> bool:
-    # Any other name may be a variable, a constant or a function.
+    """Whether a tree, or a part of one, has nothing but literals in it."""
     if isinstance(tree, frozenset):
         return all(map(_constant, tree))
     if not isinstance(tree, tuple):
         return True
-    if tree[0] == "struct" or (tree[0] == "name" and tree[1] not in ("Some", "None", "Ok", "Err")):
+    if tree[0] == "struct":
+        return False
+    # Any other name may be a variable, a constant or a function.
+    if tree[0] == "name" and tree[1] not in ("Some", "None", "Ok", "Err"):
         return False
     return all(map(_constant, tree[1:]))
 
 
 def cases_in(text: str, entry_point: str) -> list[Case]:
     """Return the asserts in a text that call the function."""
-    return [case_of(macro) for macro in macros(text) if call_in(text[macro.start : macro.end], entry_point)]
+    cases = []
+    for macro in macros(text):
+        source = text[macro.start : macro.end]
+        if call_in(source, entry_point):
+            cases.append(case_of(macro))
+    return cases
 
 
 def inner_call(expression: str, entry_point: str) -> str:
@@ -181,8 +226,12 @@ def inner_call(expression: str, entry_point: str) -> str:
     if match is None:
         return ""
     end = closing(expression, match.end())
+    if end is None:
+        return ""
     call = expression[match.start() : end]
-    return "" if end is None or call == expression.strip() else call
+    if call == expression.strip():
+        return ""
+    return call
 
 
 def call_in(text: str, entry_point: str) -> re.Match[str] | None:

@@ -33,8 +33,19 @@ _MAX_PARTS = 500_000
 """Values within a value, those of `[x; n]` counted n times: more than a megabyte of text spells out."""
 _MAX_DIGITS = 130
 """Characters of an integer: an i128 in binary has up to 128 digits, and underscores are left out."""
+_MAX_COUNT = 100_000
+"""The largest n of `[x; n]`."""
 _HASHED_APART = 1 << 60
+"""Integers below this have hashes of their own; see `_int`."""
+_KINDS = ("float", "int", "raw", "string", "char", "name", "mark")
+"""The groups of `_TOKEN` that are whole tokens."""
+_MAPS = ("HashMap", "BTreeMap")
+_SETS = ("HashSet", "BTreeSet")
+_LISTS = ("Vec", "VecDeque")
+_FLOATS = {"NAN": "nan", "INFINITY": "inf", "NEG_INFINITY": "-inf"}
+"""Constants of `f64` and `f32`, as Python reads them."""
 _CONVERSIONS = ("to_string", "to_owned", "into", "to_vec", "clone", "as_str")
+"""Methods after a value that leave it the same here."""
 
 
 class NotValueError(ValueError):
@@ -55,9 +66,11 @@ def close(one: Tree, other: Tree, atol: float) -> bool:
     if one[0] not in ("float", "int") or other[0] not in ("float", "int"):
         return False
     # Python refuses to subtract an integer beyond the largest float from a float.
-    first, second = one[1], other[1]
+    first = one[1]
+    second = other[1]
     if "float" in (one[0], other[0]):
-        first, second = _as_float(first), _as_float(second)
+        first = _as_float(first)
+        second = _as_float(second)
     return bool(abs(first - second) < atol)
 
 
@@ -69,6 +82,7 @@ def _field(item: Tree) -> str:
 
 
 def _as_float(number: float) -> float:
+    """Return a number as a float; an infinity if it is beyond the largest one."""
     try:
         return float(number)
     except OverflowError:
@@ -87,10 +101,14 @@ def _int(number: int) -> Tree:
 
 
 class _Reader:
+    """Parses one value, token by token. The next token is always read already."""
+
     def __init__(self, text: str) -> None:
-        self._text, self._at = text.rstrip(), 0
+        self._text = text.rstrip()
+        self._at = 0
         self._parts = 0
-        self.kind, self._token = "", ""
+        self.kind = ""
+        self._token = ""
         self._match: re.Match[str] | None = None
         self._next()
 
@@ -112,18 +130,15 @@ class _Reader:
         return tree
 
     def _start(self, depth: int) -> Tree:
-        kind, token, match = self.kind, self._token, self._match
+        """Parse the next value without the conversions that may follow it."""
+        kind = self.kind
+        token = self._token
+        match = self._match
         self._next()
         if kind == "float":
-            return ("float", float(token.replace("_", "")))
+            return _float(token)
         if kind == "int" and match is not None:
-            if (match["suffix"] or "").startswith("f"):
-                return ("float", float(token.replace("_", "")))
-            digits = token.replace("_", "")
-            if len(digits) > _MAX_DIGITS:
-                self.fail()
-            base = 0 if re.match(r"-?0[xbo]", digits) else 10
-            return _int(int(digits, base))
+            return self._integer(token, match["suffix"] or "")
         if kind == "raw" and match is not None:
             return ("str", match["inner"])
         if kind == "string":
@@ -136,22 +151,44 @@ class _Reader:
             return self._marked(token, depth)
         return self.fail()
 
+    def _integer(self, token: str, suffix: str) -> Tree:
+        """Return the tree of a number without a point: `1f64` is a float."""
+        if suffix.startswith("f"):
+            return _float(token)
+        digits = token.replace("_", "")
+        if len(digits) > _MAX_DIGITS:
+            self.fail()
+        if re.match(r"-?0[xbo]", digits):
+            # Python tells the base from the prefix.
+            return _int(int(digits, 0))
+        return _int(int(digits))
+
     def _marked(self, token: str, depth: int) -> Tree:
         match token:
             case "&":
+                # A reference compares as what it refers to.
                 return self.value(depth + 1)
             case "-":
-                tree = self.value(depth + 1)
-                if tree[0] == "int":
-                    return _int(-tree[1])
-                return ("float", -tree[1]) if tree[0] == "float" else self.fail()
+                return self._negative(self.value(depth + 1))
             case "(":
                 items, comma = self._items(")", depth)
-                return items[0] if len(items) == 1 and not comma else ("tuple", *items)
+                # `(1)` is a number, and `(1,)` a tuple.
+                if len(items) == 1 and not comma:
+                    return items[0]
+                return ("tuple", *items)
             case "[":
                 return ("list", *self._elements(depth))
             case "{":
-                return ("braces", frozenset(self._items("}", depth)[0]))
+                # Debug output of a map or a set.
+                items, _ = self._items("}", depth)
+                return ("braces", frozenset(items))
+        return self.fail()
+
+    def _negative(self, tree: Tree) -> Tree:
+        if tree[0] == "int":
+            return _int(-tree[1])
+        if tree[0] == "float":
+            return ("float", -tree[1])
         return self.fail()
 
     def _named(self, name: str, depth: int) -> Tree:
@@ -159,36 +196,56 @@ class _Reader:
             return ("bool", name == "true")
         if name in ("inf", "NaN"):
             return ("float", float(name))
-        parts = re.sub(r"::<.*?>(?=::|$)", "", name).split("::")
         if name == "vec!":
             self._expect("[")
             return ("list", *self._elements(depth))
-        if len(parts) > 1 and parts[-1] in ("from", "new", "from_iter"):
+        # `Vec::<i32>::new` is `Vec::new`.
+        without_types = re.sub(r"::<.*?>(?=::|$)", "", name)
+        path = without_types.split("::")
+        last = path[-1]
+        if len(path) > 1 and last in ("from", "new", "from_iter"):
             self._expect("(")
             items, _ = self._items(")", depth)
-            return self._made(parts[-2], items)
-        if parts[0] in ("f64", "f32") and parts[-1] in ("NAN", "INFINITY", "NEG_INFINITY"):
-            return ("float", float({"NAN": "nan", "INFINITY": "inf"}.get(parts[-1], "-inf")))
+            return self._made(path[-2], items)
+        if path[0] in ("f64", "f32") and last in _FLOATS:
+            return ("float", float(_FLOATS[last]))
         if self._accept("("):
-            return ("name", parts[-1], *self._items(")", depth)[0])
+            items, _ = self._items(")", depth)
+            return ("name", last, *items)
         if self._accept("{"):
-            return ("struct", parts[-1], *sorted(self._items("}", depth)[0], key=_field))
-        return ("name", parts[-1])
+            items, _ = self._items("}", depth)
+            # The order of fields says nothing.
+            return ("struct", last, *sorted(items, key=_field))
+        return ("name", last)
 
     def _made(self, kind: str, items: list[Tree]) -> Tree:
+        """Return what `from`, `new` or `from_iter` of a type makes of its arguments."""
         if len(items) > 1:
             self.fail()
-        inner = items[0] if items else ("list",)
-        if kind in ("HashMap", "BTreeMap", "HashSet", "BTreeSet") and inner[0] == "list":
-            mapped = kind.endswith("Map")
-            if mapped and not all(each[0] == "tuple" and len(each) == 3 for each in inner[1:]):
-                self.fail()
-            return ("braces", frozenset(("pair", *each[1:]) if mapped else each for each in inner[1:]))
-        if kind in ("Vec", "VecDeque", "Box", "Some") and (items or kind in ("Vec", "VecDeque")):
+        inner: Tree = ("list",)
+        if items:
+            inner = items[0]
+        if kind in _MAPS and inner[0] == "list":
+            return self._map(inner[1:])
+        if kind in _SETS and inner[0] == "list":
+            return ("braces", frozenset(inner[1:]))
+        if kind in _LISTS:
+            return inner
+        if kind in ("Box", "Some") and items:
             return inner
         if kind == "String":
-            return inner if inner[0] == "str" else ("str", inner[1]) if inner[0] == "char" else ("str", "")
+            return _string(inner)
         return self.fail()
+
+    def _map(self, items: Tree) -> Tree:
+        """Return the map of a list of pairs."""
+        pairs = []
+        for item in items:
+            if item[0] != "tuple" or len(item) != 3:
+                self.fail()
+            _, key, value = item
+            pairs.append(("pair", key, value))
+        return ("braces", frozenset(pairs))
 
     def _items(self, closing: str, depth: int) -> tuple[list[Tree], bool]:
         """Parse values up to a bracket, pairs too in braces; the flag is a trailing comma."""
@@ -214,17 +271,20 @@ class _Reader:
         if self._accept(";"):
             count = self.value(depth + 1)
             self._expect("]")
-            if count[0] != "int" or not 0 <= count[1] <= 100_000:
+            if count[0] != "int" or not 0 <= count[1] <= _MAX_COUNT:
                 self.fail()
             # `[[[0; 1000]; 1000]; 1000]` is short, and would be hashed or compared for hours.
             self._count(inside * count[1])
+            # One object many times, which takes little memory.
             return [first] * int(count[1])
         if self._accept(","):
-            return [first, *self._items("]", depth)[0]]
+            items, _ = self._items("]", depth)
+            return [first, *items]
         self._expect("]")
         return [first]
 
     def _count(self, parts: int) -> None:
+        """Count further values within the whole."""
         self._parts += parts
         if self._parts > _MAX_PARTS:
             self.fail()
@@ -241,21 +301,45 @@ class _Reader:
         return True
 
     def _next(self) -> None:
+        """Read the next token."""
         if self._at == len(self._text):
-            self.kind, self._token = "end", ""
+            self.kind = "end"
+            self._token = ""
             return
         match = _TOKEN.match(self._text, self._at)
         if match is None:
             self.fail()
-        kinds = ("float", "int", "raw", "string", "char", "name", "mark")
-        self.kind = next(kind for kind in kinds if match[kind] is not None)
-        self._token, self._match, self._at = match[self.kind], match, match.end()
+        for kind in _KINDS:
+            if match[kind] is not None:
+                self.kind = kind
+                self._token = match[kind]
+                break
+        self._match = match
+        self._at = match.end()
+
+
+def _string(inner: Tree) -> Tree:
+    """Return what `String` makes of a string or a character; empty if there is neither."""
+    if inner[0] == "str":
+        return inner
+    if inner[0] == "char":
+        return ("str", inner[1])
+    return ("str", "")
+
+
+def _float(token: str) -> Tree:
+    return ("float", float(token.replace("_", "")))
 
 
 def _unescape(text: str) -> str:
-    def plain(match: re.Match[str]) -> str:
-        if match[2] or match[3]:
-            return chr(min(int(match[2] or match[3], 16), 0x10FFFF))
-        return "" if match[1][0] == "\n" else _ESCAPES.get(match[1], match[1])
+    return _ESCAPE.sub(_unescaped, text)
 
-    return _ESCAPE.sub(plain, text)
+
+def _unescaped(match: re.Match[str]) -> str:
+    digits = match[2] or match[3]
+    if digits:
+        return chr(min(int(digits, 16), 0x10FFFF))
+    if match[1].startswith("\n"):
+        # A line end after a backslash, and the indentation of the next line.
+        return ""
+    return _ESCAPES.get(match[1], match[1])

@@ -51,6 +51,7 @@ class ProblemGrade:
         """
         if not 1 <= k <= self.n:
             raise ValueError(f"pass@{k} needs {k} samples, but {self.id} has {self.n}")
+        # The share of the choices of k samples in which none passes.
         all_fail = math.comb(self.n - self.c, k) / math.comb(self.n, k)
         return 1.0 - all_fail
 
@@ -91,22 +92,28 @@ class Grades:
     def rates(self) -> dict[str, float]:
         """Return `pass@1`, `pass@10` and `pass@100`, as far as every problem has so many samples."""
         fewest = min(each.n for each in self.problems)
-        return {f"pass@{k}": self.pass_at(k) for k in KS if k <= fewest}
+        rates = {}
+        for k in KS:
+            if k <= fewest:
+                rates[f"pass@{k}"] = self.pass_at(k)
+        return rates
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON: the rates, `n` and `c`, and each problem with its samples."""
-        return {
-            **self.rates(),
-            "n": self.n,
-            "c": self.c,
-            "problems": [_as_json(each) for each in self.problems],
-            "missing": list(self.missing),
-            "ungradable": list(self.ungradable),
-        }
+        written: dict[str, Any] = {}
+        written.update(self.rates())
+        written["n"] = self.n
+        written["c"] = self.c
+        written["problems"] = [_as_json(each) for each in self.problems]
+        written["missing"] = list(self.missing)
+        written["ungradable"] = list(self.ungradable)
+        return written
 
 
 def _as_json(grade: ProblemGrade) -> dict[str, Any]:
-    samples = [{"passed": failure is None, "reason": failure} for failure in grade.failures]
+    samples = []
+    for failure in grade.failures:
+        samples.append({"passed": failure is None, "reason": failure})
     return {"id": grade.id, "n": grade.n, "c": grade.c, "samples": samples}
 
 
@@ -142,9 +149,16 @@ def grade_file(
     """
     known = {problem.id: problem for problem in load_problems(problems)}
     samples = _read_samples(Path(solutions), known, str(problems))
-    gradable = [problem for problem in known.values() if problem.gradable]
-    attempted = [problem for problem in gradable if samples.get(problem.id)]
-    missing = [problem.id for problem in gradable if not samples.get(problem.id)]
+    attempted = []
+    missing = []
+    ungradable = []
+    for problem in known.values():
+        if not problem.gradable:
+            ungradable.append(problem.id)
+        elif samples.get(problem.id):
+            attempted.append(problem)
+        else:
+            missing.append(problem.id)
     if not attempted:
         raise ConfigurationError(f"{solutions} has no solution of a problem that can be graded")
     if missing and not ignore_incomplete:
@@ -155,16 +169,19 @@ def grade_file(
 
     grader = Grader(Sandbox(sandbox))
     grader.expect_toolchains({problem.language for problem in attempted})
-    jobs = [(problem, program) for problem in attempted for program in samples[problem.id]]
+    jobs = []
+    for problem in attempted:
+        for program in samples[problem.id]:
+            jobs.append((problem, program))
     failures = _grade(grader, jobs, concurrency, on_sample)
 
     grades = []
+    # The failures are in the order of the jobs, problem by problem.
     begin = 0
     for problem in attempted:
         end = begin + len(samples[problem.id])
         grades.append(ProblemGrade(problem.id, tuple(failures[begin:end])))
         begin = end
-    ungradable = [problem.id for problem in known.values() if not problem.gradable]
     return Grades(tuple(grades), tuple(missing), tuple(ungradable))
 
 
@@ -178,7 +195,8 @@ def _grade(
 
     def failure(job: tuple[Problem, str]) -> str | None:
         problem, program = job
-        return grader.failure(problem, assemble(problem, program))
+        whole = assemble(problem, program)
+        return grader.failure(problem, whole)
 
     threads = concurrency or os.cpu_count() or 1
     failures: list[str | None] = []
@@ -211,7 +229,9 @@ def _rows(path: Path) -> Iterator[tuple[str, Row]]:
         return
     for file in sorted(path.iterdir()):
         # MultiPL-E puts the results of its own grading beside the completions.
-        if file.name.removesuffix(".gz").endswith((".json", ".jsonl")) and ".results." not in file.name:
+        if ".results." in file.name:
+            continue
+        if file.name.removesuffix(".gz").endswith((".json", ".jsonl")):
             yield from read_rows(file)
 
 
@@ -242,11 +262,16 @@ def _programs(place: str, row: Row) -> list[str]:
             if not isinstance(programs, list) or not all(isinstance(each, str) for each in programs):
                 raise ConfigurationError(f"{place}: {key!r} is not a list of texts")
             return programs
-    keys = ", ".join(map(repr, (*_ONE, *_SEVERAL)))
+    keys = ", ".join(map(repr, _ONE + _SEVERAL))
     raise ConfigurationError(f"{place}: a solution has its program in one of {keys}")
 
 
 def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-    count = "1 problem" if len(ids) == 1 else f"{len(ids)} problems"
-    return f"{count} ({', '.join(ids[:_SHOWN])}{more})"
+    """Return how many problems these are, and the first of their names."""
+    count = f"{len(ids)} problems"
+    if len(ids) == 1:
+        count = "1 problem"
+    names = ", ".join(ids[:_SHOWN])
+    if len(ids) > _SHOWN:
+        names += f" and {len(ids) - _SHOWN} more"
+    return f"{count} ({names})"

@@ -28,7 +28,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-
 _CHECK = re.compile(r"(?:assert\s|self\.assert|with \w+\.(?:assert)?[rR]aises)")
 """How a line of a test begins."""
 
@@ -47,6 +46,7 @@ def tests_in_reply(text: str, language: str, *names: str) -> list[str]:
     found: list[str] = []
     left = LONGEST
     for code in blocks_in(text, *names):
+        # All blocks of a reply share one limit.
         found += tests_in(code[:left], language)
         left = max(left - len(code), 0)
     if not found:
@@ -62,8 +62,12 @@ def tests_in(code: str, language: str) -> list[str]:
     code = code[:LONGEST]
     if "assert" not in code and "raises" not in code:
         return []
-    found = _rust(code) if language == "rust" else _python(code)
-    return [test for test in dict.fromkeys(found) if len(test) <= MAX_CHARACTERS][:MAX_TESTS]
+    if language == "rust":
+        found = _rust(code)
+    else:
+        found = _python(code)
+    short = [test for test in dict.fromkeys(found) if len(test) <= MAX_CHARACTERS]
+    return short[:MAX_TESTS]
 
 
 def _python(code: str) -> Iterator[str]:
@@ -98,20 +102,30 @@ def _statement(code: str) -> str:
     """Return code up to the first line end outside of brackets and strings; nothing if they are never closed."""
     depth = 0
     for token in _TOKEN.finditer(code):
-        depth += (token.lastgroup == "opens") - (token.lastgroup == "closes")
+        depth += _change_of_depth(token)
         if depth <= 0 and token.lastgroup == "line":
             return code[: token.start()]
-    return code if depth <= 0 else ""
+    if depth > 0:
+        return ""
+    return code
 
 
 def closing_bracket(code: str, start: int) -> int | None:
     """Return the position after the bracket that closes the one before `start` in Python; None if there is none."""
     depth = 1
     for token in _TOKEN.finditer(code, start):
-        depth += (token.lastgroup == "opens") - (token.lastgroup == "closes")
+        depth += _change_of_depth(token)
         if depth == 0:
             return token.end()
     return None
+
+
+def _change_of_depth(token: re.Match[str]) -> int:
+    if token.lastgroup == "opens":
+        return 1
+    if token.lastgroup == "closes":
+        return -1
+    return 0
 
 
 def _asserted(node: ast.stmt) -> Iterator[str]:
@@ -134,7 +148,8 @@ def _without_message(condition: ast.expr) -> ast.expr:
 def _unparsed(condition: ast.expr) -> Iterator[str]:
     try:
         yield ast.unparse(ast.Assert(condition, None))
-    except RecursionError:  # a sum of thousands, say
+    except RecursionError:
+        # A sum of thousands of numbers, say.
         return
 
 
@@ -146,7 +161,12 @@ def _rust(code: str) -> Iterator[str]:
 
 
 def _on_one_line(test: str) -> str:
-    code, line = code_of(test), test
-    for match in reversed(list(re.finditer(r"\s*\n\s*", code))):
-        line = f"{line[: match.start()]} {line[match.end() :]}"
+    """Return a test in Rust without the line ends that are outside of strings."""
+    line_ends = list(re.finditer(r"\s*\n\s*", code_of(test)))
+    line = test
+    # From the end on, so that the positions stay right.
+    for match in reversed(line_ends):
+        before = line[: match.start()]
+        after = line[match.end() :]
+        line = f"{before} {after}"
     return f"{line};"

@@ -36,8 +36,12 @@ _COMPARED: dict[str, type[ast.cmpop]] = {
     "assertGreaterEqual": ast.GtE,
 }
 _SYMMETRIC = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+_RAISING = ("assertRaises", "assertRaisesRegex", "raises")
+"""The functions whose `with` block has to raise an exception."""
 _PLACES = 7
 """The decimal places to which `assertAlmostEqual` compares by default."""
+_MOST_PLACES = 20
+"""More decimal places than a float has."""
 
 
 def converted(node: ast.stmt) -> Iterator[ast.expr]:
@@ -49,22 +53,27 @@ def converted(node: ast.stmt) -> Iterator[ast.expr]:
     match node:
         case ast.Expr(ast.Call(ast.Attribute(_, name)) as call):
             found = _of_call(name, call)
-        case ast.With([ast.withitem(ast.Call(ast.Attribute(_, name), [kinds, *_]))], [ast.Expr(value)]) if name in (
-            "assertRaises",
-            "assertRaisesRegex",
-            "raises",
-        ):
-            found = _raises(kinds, value)
+        case ast.With([ast.withitem(ast.Call() as call)], [ast.Expr(value)]):
+            found = _of_block(call, value)
         case _:
             return
     if found is not None:
         yield ast.fix_missing_locations(found)
 
 
+def _of_block(call: ast.Call, value: ast.expr) -> ast.expr | None:
+    """Return what a `with` block of one expression asserts; None if its function is not one that expects errors."""
+    match call:
+        case ast.Call(ast.Attribute(_, name), [kinds, *_]) if name in _RAISING:
+            return _raises(kinds, value)
+    return None
+
+
 def _of_call(name: str, call: ast.Call) -> ast.expr | None:
     """Return what a call of a `unittest` method asserts; None if it is not a known one."""
     if name in _COMPARED and len(call.args) >= 2:
-        return _comparison(call.args[0], _COMPARED[name](), call.args[1])
+        operator = _COMPARED[name]()
+        return _comparison(call.args[0], operator, call.args[1])
     match name, call.args:
         case "assertTrue", [value, *_]:
             return value
@@ -75,9 +84,10 @@ def _of_call(name: str, call: ast.Call) -> ast.expr | None:
         case "assertIsNotNone", [value, *_]:
             return ast.Compare(value, [ast.IsNot()], [ast.Constant(None)])
         case "assertIsInstance", [value, kind, *_]:
-            return ast.Call(ast.Name("isinstance", ast.Load()), [value, kind], [])
+            return _call("isinstance", value, kind)
+        # The same elements in any order.
         case "assertCountEqual", [left, right, *_]:
-            return _comparison(_sorted(left), ast.Eq(), _sorted(right))
+            return _comparison(_call("sorted", left), ast.Eq(), _call("sorted", right))
         case "assertAlmostEqual", [left, right, *rest]:
             return _almost_equal(left, right, rest, call.keywords)
         case "assertRaises", [kinds, function, *arguments]:
@@ -93,29 +103,47 @@ def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> ast.exp
     return ast.Compare(left, [operator], [right])
 
 
-def _sorted(value: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name("sorted", ast.Load()), [value], [])
+def _call(function: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 
 def _almost_equal(
-    left: ast.expr, right: ast.expr, rest: list[ast.expr], keywords: list[ast.keyword]
+    left: ast.expr,
+    right: ast.expr,
+    rest: list[ast.expr],
+    keywords: list[ast.keyword],
 ) -> ast.expr | None:
+    bound = _bound(rest, keywords)
+    if bound is None:
+        return None
+    difference = _call("abs", ast.BinOp(left, ast.Sub(), right))
+    return ast.Compare(difference, [ast.Lt()], [bound])
+
+
+def _bound(rest: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr | None:
+    """Return what a difference has to be less than; None if the number of places is not a literal.
+
+    Args:
+        rest: The arguments of `assertAlmostEqual` after the two values.
+        keywords: Its keyword arguments.
+    """
+    # `places` and `delta` may be given by name.
     options = {each.arg: each.value for each in keywords}
+    if "delta" in options:
+        return options["delta"]
     places: ast.expr = ast.Constant(_PLACES)
     if rest:
         places = rest[0]
     places = options.get("places", places)
-    if "delta" in options:
-        bound = options["delta"]
-    elif isinstance(places, ast.Constant) and isinstance(places.value, int) and 0 <= places.value <= 20:
-        # `unittest` rounds the difference to this place.
-        bound = ast.Constant(0.5 * 10**-places.value)
-    else:
+    if not isinstance(places, ast.Constant) or not isinstance(places.value, int):
         return None
-    difference = ast.Call(ast.Name("abs", ast.Load()), [ast.BinOp(left, ast.Sub(), right)], [])
-    return ast.Compare(difference, [ast.Lt()], [bound])
+    if not 0 <= places.value <= _MOST_PLACES:
+        return None
+    # `unittest` rounds the difference to this place.
+    return ast.Constant(0.5 * 10**-places.value)
 
 
 def _raises(kinds: ast.expr, value: ast.expr) -> ast.expr:
-    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Call(ast.Name(RAISES, ast.Load()), [kinds, ast.Lambda(nothing, value)], [])
+    """Return a call of `RAISES` with the value in a function, since its evaluation has to raise."""
+    no_parameters = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return _call(RAISES, kinds, ast.Lambda(no_parameters, value))

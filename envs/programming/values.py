@@ -35,29 +35,54 @@ def shown(value: Any) -> str:
     """Return the `repr` of a plain value, with sets in a fixed order, truncated if it is long."""
     try:
         text = _written(value)
-    except ValueError:  # Python refuses to print the largest integers
+    except ValueError:
+        # Python refuses to print the largest integers.
         return f"a number of {sys.int_info.default_max_str_digits} digits or more"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
+    if len(text) > LONGEST:
+        return f"{text[:LONGEST]}... ({len(text)} characters)"
+    return text
 
 
 def _written(value: Any) -> str:
+    """Return the `repr` of a plain value, with sets in a fixed order."""
     match value:
         case set() | frozenset() if value:
-            # Their iteration order differs between processes.
-            inner = ", ".join(sorted(map(_written, value), key=lambda each: (len(each), each)))
-            return f"{{{inner}}}" if isinstance(value, set) else f"frozenset({{{inner}}})"
+            inner = ", ".join(sorted(map(_written, value), key=_shortest_first))
+            if isinstance(value, set):
+                return f"{{{inner}}}"
+            return f"frozenset({{{inner}}})"
         case list():
-            return f"[{', '.join(map(_written, value))}]"
+            inner = ", ".join(map(_written, value))
+            return f"[{inner}]"
         case tuple():
-            return f"({', '.join(map(_written, value))}{',' if len(value) == 1 else ''})"
+            inner = ", ".join(map(_written, value))
+            if len(value) == 1:
+                return f"({inner},)"
+            return f"({inner})"
         case dict():
-            return f"{{{', '.join(f'{_written(key)}: {_written(each)}' for key, each in value.items())}}}"
+            pairs = []
+            for key, each in value.items():
+                pairs.append(f"{_written(key)}: {_written(each)}")
+            inner = ", ".join(pairs)
+            return f"{{{inner}}}"
+    # An empty set, too: `repr` writes `set()`.
     return repr(value)
+
+
+def _shortest_first(text: str) -> tuple[int, str]:
+    """Return what the elements of a set are sorted by, as their own order differs between processes."""
+    return len(text), text
 
 
 def as_line(text: str) -> str:
     """Return a program's output as one printable line."""
-    return "".join(each if each.isprintable() else " " for each in text).strip()
+    return "".join(map(_printable, text)).strip()
+
+
+def _printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " "
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -81,10 +106,12 @@ def holds(got: Any, comparison: str, expected: Any, atol: float = 0.0) -> bool:
     try:
         if comparison == "close":
             difference = abs(got - expected)
+            # An infinity minus itself is not a number.
             return bool(difference < atol) and not math.isnan(difference)
         return bool(_OPERATORS[comparison](got, expected))
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return False  # the test itself would raise
+        # The test itself would raise.
+        return False
 
 
 CANDIDATE = Limits(wall=120, cpu=20, memory=1024 * MB, result=MB)
