@@ -136,6 +136,7 @@ def carry_out(request: protocol.Request, stdin: bytes | int = b"") -> Result:
         try:
             report = _read(selector, control, passed.captures, request.limits)
         finally:
+            # The helper then ends the run.
             control.close()
             try:
                 helper.wait(_GRACE_SECONDS)
@@ -168,9 +169,10 @@ def _pass_streams(passed: _Passed, request: protocol.Request, stdin: bytes | int
 
 
 def _start_helper(passed: list[int]) -> subprocess.Popen[bytes]:
-    numbers = map(str, passed)
+    command = [sys.executable, "-I", "-S", BOOT]
+    command += map(str, passed)
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", BOOT, *numbers],
+        command,
         pass_fds=passed,
         env={"TMPDIR": tempfile.gettempdir()},
         cwd="/",  # a run's user may be unable to enter the agent's own
@@ -203,8 +205,10 @@ def _read(
         left = latest - time.monotonic()
         if left <= 0:
             raise EnvironmentFault("the sandbox did not end in time")
+        # A selector accepts no infinite timeout.
         for key, _ in selector.select(min(left, 3600)):
             data = os.read(key.fd, 1 << 16)
+            # The other end is closed, in all processes that had it.
             if not data:
                 selector.unregister(key.fd)
                 open_streams.discard(key.data)

@@ -81,6 +81,7 @@ class Bubblewrap(Plan):
     def _descriptors(self, streams: Streams, starting: int) -> dict[int, int]:
         """Map the numbers of the descriptors in the child to the present ones: streams, options, contents."""
         arguments, contents = self.arguments(_FIRST + 1)
+        # In a file, since they may be longer than a command line can be.
         options = b"\0".join(map(os.fsencode, arguments))
         held = streams.numbered(starting)
         for number, content in enumerate([options, *contents], _FIRST):
@@ -120,6 +121,7 @@ class Bubblewrap(Plan):
             options.add("--setenv", name, value)
         code = seccomp.assemble(network=request.network, fork=request.fork, namespaces=True, unix=request.unix)
         options.add("--seccomp", options.descriptor(code))
+        # The options are separated by NULs: one in a word would make an option of its rest.
         if any("\0" in word for word in options.words):
             raise ValueError("a NUL in an option of bubblewrap")
         return options.words, options.contents
@@ -149,6 +151,7 @@ class Bubblewrap(Plan):
     def _expose(self, options: _Options) -> None:
         exposed = self.request.exposed
         for path in exposed:
+            # bubblewrap would mount what a link leads to, which is visible already.
             if os.path.islink(path) and _leads_into(path, exposed):
                 options.add("--symlink", os.readlink(path), path)
             else:
@@ -158,6 +161,7 @@ class Bubblewrap(Plan):
         """Cover the hidden folders, in each exposed folder above one."""
         for path in self.request.hidden:
             for exposed in self.request.exposed:
+                # What a link leads to is exposed at its own path, too.
                 if os.path.islink(exposed):
                     continue
                 inside = os.path.relpath(path, os.path.realpath(exposed))

@@ -129,6 +129,7 @@ def load_filter(program: bytes) -> None:
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
+    # A step is 8 bytes long.
     given = Program(len(program) // 8, ctypes.addressof(code))
     _prctl("prctl(PR_SET_SECCOMP)", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(given))
 
@@ -146,10 +147,12 @@ def own_user() -> int | None:
         rows = [tuple(map(int, line.split())) for line in file]
     # Each row is a range of ids: the first one inside, the first one outside, and their number.
     start, _, count = max(rows, key=lambda row: row[2])
+    # A container may have too few ids for this.
     if count < 1024:
         return None
     half = min(count, 1 << 31) // 2
     user = start + half + os.getpid() % (half - 2)
+    # The host may run services as nobody.
     if user == _NOBODY:
         return _NOBODY - 1
     return user

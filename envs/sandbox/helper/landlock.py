@@ -69,6 +69,7 @@ def restrict(readable: Iterable[str], writable: Iterable[str], hidden: Sequence[
             _allow(rules, path, access)
         for path in _DEVICES:
             _allow(rules, path, _READ | _WRITE)
+        # Only its own part of /proc: the programs that it starts do without.
         _allow(rules, f"/proc/{os.getpid()}/task", _LIST)
         for name in _PROC:
             _allow(rules, f"/proc/{os.getpid()}/{name}", _READ | _LIST)
@@ -123,6 +124,7 @@ def _allow(rules: int, path: str, access: int) -> None:
     except OSError:
         return  # missing and unreachable paths need no permission
     try:
+        # The kernel refuses rights on folders in a rule for a file.
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             access &= _ON_FILES
         rule = ctypes.create_string_buffer(struct.pack("=Qi", access, place))
@@ -137,6 +139,7 @@ class Landlock(Plan):
     def __init__(self, request: Request, user: int | None) -> None:
         super().__init__(request, user)
         above = os.environ["TMPDIR"]
+        # The run's user has to reach its folder.
         if user is not None and not staging.reachable(above):
             above = "/tmp"
         staging.sweep(above)
@@ -159,6 +162,7 @@ class Landlock(Plan):
             ordinary_signals()
             self._enter()
         except BaseException as error:
+            # The supervisor makes a fault of it.
             with kernel.suppress(OSError):
                 os.write(STARTED, f"!{error}".encode()[:4000])
         finally:

@@ -104,6 +104,7 @@ def renumber(wanted: dict[int, int]) -> None:
     moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD, above) for new, old in wanted.items()}
     for new, old in moved.items():
         os.dup2(old, new)
+    # The program must not get the control socket nor any other descriptor of this process.
     os.closerange(len(wanted), 1 << 20)
 
 

@@ -41,6 +41,7 @@ def stage(readable: Iterable[str], writable: Iterable[str], user: int) -> None:
     if not todo:
         return
     kernel.unshare(kernel.CLONE_NEWNS)
+    # Nothing that is mounted from now on reaches the host.
     kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     owners = {path: _owner(path) for path in swapped}
     mappings = {owner: _mapping(owner, user) for owner in set(owners.values())}
@@ -106,6 +107,7 @@ def _blocker(path: str) -> str | None:
 def _open_to_all(path: str) -> bool:
     mode = os.stat(path).st_mode
     wanted = stat.S_IROTH
+    # A folder is not only listed but entered.
     if stat.S_ISDIR(mode):
         wanted |= stat.S_IXOTH
     return mode & wanted == wanted
@@ -135,6 +137,7 @@ def _attach(path: str, tree: int) -> None:
         os.makedirs(path, mode=0o755, exist_ok=True)
     else:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        # A file is mounted on a file.
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT, 0o644))
     empty = ctypes.c_char_p(b"")

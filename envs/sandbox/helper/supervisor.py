@@ -84,6 +84,7 @@ class _Run:
         """Start the child, and wait until the sandbox is ready. The clock of the run starts then."""
         ready_pipe, starting = os.pipe()
         self._spawn(starting)
+        # If the child ends, nobody can write any more, and reading ends as well.
         os.close(starting)
         self.exited = os.pidfd_open(self.child)
         ready, _, _ = select.select([ready_pipe, self.exited, *self.watched], [], [], START_SECONDS)

@@ -121,6 +121,7 @@ def unmapped(places: list[str]) -> int:
     Root can read its size; other users only the size of the mapping.
     """
     there = kernel.shared_memory()
+    # Then the maps of all processes need not be read.
     if there <= _OVERLOOKED:
         return 0
     import re  # rarely needed, and slow to import
@@ -136,6 +137,7 @@ def unmapped(places: list[str]) -> int:
             try:
                 exact[which] = _size(place, begin, end)
             except OSError:
+                # Several processes may have mapped different parts of it.
                 first = int(offset, 16)
                 length = int(end, 16) - int(begin, 16)
                 mapped.setdefault(which, set()).add((first, first + length))
