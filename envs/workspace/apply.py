@@ -38,6 +38,7 @@ def apply_patch(repo: SnapshotRepo, patch: Path, folder: Path) -> str:
         except EnvironmentFault as fault:
             _roll_back(touched, kept, folder)
             raise ConfigurationError(f"{folder} cannot be written; nothing was changed: {fault}") from None
+        # Also if the user interrupts it.
         except BaseException:
             _roll_back(touched, kept, folder)
             raise

@@ -104,8 +104,10 @@ class TrialFiles:
 
     def _write(self, name: str, content: Any) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        # Another process may read it, so it changes as a whole.
         temporary = self.folder / f"{name}.{os.getpid()}.tmp"
-        temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8", errors="replace")
+        text = json.dumps(content, ensure_ascii=False)
+        temporary.write_text(text, encoding="utf-8", errors="replace")
         temporary.replace(self.folder / name)
 
 

@@ -197,6 +197,7 @@ class WorkspaceEpisode(Episode):
         folder = self._copy.root / place
         if not folder.is_dir():
             raise safe_paths.Refused(f"{place} is not a folder")
+        # Dependencies are listed as the empty folders that they are in a copy.
         found = walk(folder, ())
         empty = [f"{name}/" for name in found.empty]
         names = sorted(found.files + empty)
@@ -212,8 +213,9 @@ class WorkspaceEpisode(Episode):
             return f"{place} is not text: {len(content)} bytes."
         if not content:
             return f"{place} is empty."
+        text = content.decode(errors="replace").replace("\r\n", "\n")
         # Only line feeds end a line, as for grep and edits.
-        all_lines = content.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n").split("\n")
+        all_lines = text.removesuffix("\n").split("\n")
         begin = min(max(first, 1), len(all_lines))
         wanted = all_lines[begin - 1 : begin - 1 + max(lines, 1)]
         rows: list[str] = []
@@ -247,7 +249,9 @@ class WorkspaceEpisode(Episode):
     def _edit(self, place: str, old: str, new: str) -> str:
         if not old:
             return "Not done: give the text to replace."
-        text = safe_paths.read_bytes(self._copy.root, place).decode("utf-8", "surrogateescape")
+        content = safe_paths.read_bytes(self._copy.root, place)
+        # What is not UTF-8 is written back as it was.
+        text = content.decode("utf-8", "surrogateescape")
         if old not in text and "\r\n" in text:
             old = _with_carriage_returns(old)
             new = _with_carriage_returns(new)

@@ -52,7 +52,8 @@ class WorkspaceFolder:
             kept = cache_folder() / "workspaces"
         if not self.path.is_dir():
             raise ConfigurationError(f"WorkspaceFolder.path: there is no folder {self.path}")
-        self._repo = SnapshotRepo(folder_in(kept, self.path) / "states.git")
+        folder = folder_in(kept, self.path)
+        self._repo = SnapshotRepo(folder / "states.git")
 
     def save(self) -> dict[str, Any]:
         """Store a snapshot of the files, and return a reference to it.

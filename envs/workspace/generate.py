@@ -67,13 +67,7 @@ class _Part:
     """
 
     def __init__(self, part: dict[str, Any], names: dict[str, list[str]], functions: list[str], rng: Random) -> None:
-        drawn = {}
-        for kind, words in names.items():
-            if kind not in ("do", "things"):
-                drawn[kind] = rng.choice(words)
-        numbers = sorted(rng.sample(range(1, 40), len(_NUMBERS)))
-        for name, number in zip(_NUMBERS, numbers, strict=True):
-            drawn[name] = str(number)
+        drawn = _draw(names, rng)
         drawn["f"] = functions.pop()
         drawn["g"] = functions.pop()
 
@@ -95,12 +89,26 @@ class _Part:
         """Return whether enough calls return something else with a defect."""
         if self.code.count(right) != 1:
             return False
-        answers = _answers(self.code.replace(right, wrong), self.calls)
+        broken = self.code.replace(right, wrong)
+        answers = _answers(broken, self.calls)
         differing = 0
         for answer, correct in zip(answers, self.answers, strict=True):
             if answer != correct:
                 differing += 1
         return differing >= SHOWN
+
+
+def _draw(names: dict[str, list[str]], rng: Random) -> dict[str, str]:
+    """Return a word of each kind, and numbers, the smaller ones first."""
+    drawn = {}
+    for kind, words in names.items():
+        # These make the names of functions.
+        if kind not in ("do", "things"):
+            drawn[kind] = rng.choice(words)
+    numbers = rng.sample(range(1, 40), len(_NUMBERS))
+    for name, number in zip(_NUMBERS, sorted(numbers), strict=True):
+        drawn[name] = str(number)
+    return drawn
 
 
 def _answers(code: str, calls: list[str]) -> list[str]:
@@ -109,6 +117,7 @@ def _answers(code: str, calls: list[str]) -> list[str]:
     exec(code, scope)
     answers = []
     for call in calls:
+        # Calls may be meant to fail, and a defect may make any of them fail.
         try:
             answers.append(repr(eval(call, scope)))
         except Exception as error:
@@ -127,6 +136,7 @@ def _tests(module: str, parts: list[_Part]) -> str:
         for number, (call, answer) in enumerate(answered, 1):
             name = call.partition("(")[0]
             check = f"{call} == {answer}"
+            # As linters want it.
             if answer in ("True", "False", "None"):
                 check = f"{call} is {answer}"
             lines += ["", ""]

@@ -42,6 +42,7 @@ class Makefile:
         self.searched: list[str] = []
         """The folders in which it looks for targets, too."""
         self._rules: list[_Rule] = []
+        # A backslash at its end continues a line.
         for line in text.replace("\\\n", " ").split("\n"):
             self._read(line[:_LONGEST])
 
@@ -77,6 +78,7 @@ class Makefile:
 
     def _read_rule(self, line: str) -> None:
         named, colon, rest = line.partition(":")
+        # With `:=`, it is an assignment whose name is computed.
         if not colon or rest.startswith("="):
             return
         needed, semicolon, recipe = rest.partition(";")
@@ -125,9 +127,11 @@ class Makefile:
         return list(found)
 
     def _add(self, name: str) -> None:
+        # An old form of a pattern, such as `.c.o` for `%.o: %.c`.
         suffixes = re.fullmatch(r"\.\w+(\.\w+)", name)
         if suffixes:
             self.targets.append(f"*{suffixes[1]}")
+        # Others are no files: special targets such as `.PHONY`, and variables that only make knows.
         elif "$" not in name and not re.fullmatch(r"\.[A-Z_]+|[%*/.]*", name):
             self.targets.append(name.replace("%", "*"))
 
@@ -150,6 +154,7 @@ class Makefile:
         value = self._values[name]
         if old is None:
             return value
+        # Without `%`, they are the ends of words.
         if "%" not in old:
             old, new = f"%{old}", f"%{new}"
         return _substituted(old, new, value)
@@ -186,11 +191,13 @@ def _applied(match: re.Match[str]) -> str:
 
 
 def _substituted(old: str, new: str, words: str) -> str:
+    """Return the words in which those of the form `old` have the form `new`, as make's `patsubst` does."""
     start, _, end = old.partition("%")
+    shortest = len(start) + len(end)
     replaced = []
     for word in words.split():
-        if len(word) >= len(start) + len(end) and word.startswith(start) and word.endswith(end):
-            stem = word[len(start) : len(word) - len(end)]
+        if len(word) >= shortest and word.startswith(start) and word.endswith(end):
+            stem = word.removeprefix(start).removesuffix(end)
             word = new.replace("%", stem)
         replaced.append(word)
     return " ".join(replaced)
@@ -250,8 +257,9 @@ def npm_commands(command: str, package: str) -> list[str]:
         for each in (f"pre{name}", name, f"post{name}"):
             line = scripts.get(each)
             if each not in seen and isinstance(line, str):
-                found.append(line[:_LONGEST])
-                waiting += _scripts_named(line[:_LONGEST])
+                line = line[:_LONGEST]
+                found.append(line)
+                waiting += _scripts_named(line)
             seen.add(each)
     return found
 

@@ -114,6 +114,7 @@ class Additions:
             self._read_packages(command, read)
         for name in goals:
             self._targets.add("", name)
+        # What the original has is no addition.
         self._targets.discard(self._folders.union(paths))
 
     def _named_makefiles(self, commands: list[str]) -> set[str]:
@@ -136,8 +137,10 @@ class Additions:
                 self._targets.add(posixpath.join(folder, searched), name)
         # Make has rules of its own for the sources beside the makefile.
         for path in self._paths:
+            if posixpath.dirname(path) != folder:
+                continue
             made = built_in_target(path)
-            if made and posixpath.dirname(path) == folder:
+            if made:
                 self._targets.add("", made)
                 self._targets.add("", f"{made}.o")
 
@@ -153,14 +156,18 @@ class Additions:
     def _read_packages(self, command: str, read: Callable[[str], str]) -> None:
         if not re.search(r"\b(?:npm|pnpm|yarn)\b", command):
             return
-        packages = [path for path in self._paths if posixpath.basename(path) == "package.json"]
-        for path in packages:
+        # Of all packages: in which folder npm runs, only the shell knows.
+        for path in self._paths:
+            folder, name = posixpath.split(path)
+            if name != "package.json":
+                continue
             for line in npm_commands(command, read(path)):
-                self._add_run(posixpath.dirname(path), line)
+                self._add_run(folder, line)
 
     def _add_run(self, folder: str, line: str) -> None:
         for part in deciding(line):
-            self.run.update(scripts_run([f"cd ./{folder} && {part}"], self._exists))
+            command = f"cd ./{folder} && {part}"
+            self.run.update(scripts_run([command], self._exists))
 
     def target(self, path: str) -> bool:
         """Whether `make` takes it for a target, which is up to date if it exists."""
@@ -171,6 +178,7 @@ class Additions:
 
     def module(self, path: str) -> bool:
         """Whether a test program imports it, or a type checker reads it, in place of the module of that name."""
+        # A type checker reads a stub in place of the module beside it.
         if path.endswith(".pyi") and path[:-1] in self._paths:
             return True
         if not path.endswith(_PYTHON):
@@ -274,15 +282,19 @@ def _without_loaded(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _any(patterns: Iterable[str]) -> Callable[[str], bool]:
-    together = "|".join(_regex(pattern) for pattern in patterns)
-    matches = re.compile(together or r"(?!)", re.DOTALL).fullmatch
+    """Return whether a path matches one of the patterns."""
+    # Without a pattern, nothing matches.
+    together = "|".join(map(_regex, patterns)) or r"(?!)"
+    matches = re.compile(together, re.DOTALL).fullmatch
     return lambda path: matches(path) is not None
 
 
 def _regex(pattern: str) -> str:
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.strip("/"))
     meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(meant.get(piece, re.escape(piece)) for piece in pieces)
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.strip("/"))
+    body = ""
+    for piece in pieces:
+        body += meant.get(piece, re.escape(piece))
     if "/" in pattern.rstrip("/"):
         return f"{body}(?:/.*)?"
     # A name is found in any folder.

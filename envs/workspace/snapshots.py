@@ -125,6 +125,7 @@ class SnapshotRepo:
             environment["GIT_INDEX_FILE"] = str(index)
         if cwd is not None:
             environment["GIT_WORK_TREE"] = str(cwd)
+        # On the command line, settings prevail over those of any file.
         command = ["git"]
         for setting in _SETTINGS:
             command += ["-c", setting]
@@ -132,6 +133,7 @@ class SnapshotRepo:
         done = subprocess.run(
             command, input=stdin, capture_output=True, env=environment, cwd=cwd or self.folder, check=False
         )
+        # A negative one is a signal.
         if done.returncode not in range(fails + 1):
             said = " ".join(done.stderr.decode(errors="replace").split())
             raise EnvironmentFault(f"git {words[0]} failed: {said[:300]}", transient=False)
@@ -159,11 +161,15 @@ class SnapshotRepo:
         rules = [path for path in self.paths(tree) if posixpath.basename(path) == ".gitignore"]
         if not rules:
             return set()
-        with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
-            self.check_out(tree, Path(folder), rules)
+        with tempfile.TemporaryDirectory(prefix="ignored-") as name:
+            folder = Path(name)
+            # git reads the rules from a working tree only.
+            self.check_out(tree, folder, rules)
             words = ("check-ignore", "--no-index", "-z", "--stdin")
-            found = self.git(*words, stdin=_rows(paths), cwd=Path(folder), fails=1)
-        return set(map(os.fsdecode, found.split(b"\0")[:-1]))
+            # It ends with 1 if none is ignored.
+            listed = self.git(*words, stdin=_rows(paths), cwd=folder, fails=1)
+        names = listed.split(b"\0")[:-1]
+        return set(map(os.fsdecode, names))
 
     def check_out(self, tree: str, folder: Path, paths: Sequence[str] | None = None) -> None:
         """Write a tree into a folder.
@@ -202,7 +208,8 @@ class SnapshotRepo:
         found = set()
         for row in listed.split(b"\0")[:-1]:
             about, path = row.split(b"\t", 1)
-            if about.startswith(mode_of_empty) == empty:
+            is_empty = about.startswith(mode_of_empty)
+            if is_empty == empty:
                 found.add(os.fsdecode(path))
         return found
 
@@ -210,8 +217,11 @@ class SnapshotRepo:
         """Return the files and links that differ between two trees, in order of their paths."""
         differing = self.git("diff-tree", "-r", "-z", "--no-renames", END, object_id(before), object_id(after))
         words = differing.split(b"\0")[:-1]
+        # In turn, `:MODE MODE BLOB BLOB STATUS` and a path.
+        about_paths = words[::2]
+        paths = words[1::2]
         changes = []
-        for about, path in zip(words[::2], words[1::2], strict=True):
+        for about, path in zip(about_paths, paths, strict=True):
             old_mode, new_mode, old_blob, new_blob, _ = about.decode().removeprefix(":").split(" ")
             old = _file_or_link(old_mode, old_blob)
             new = _file_or_link(new_mode, new_blob)
@@ -230,6 +240,7 @@ class SnapshotRepo:
             return self.git("diff-tree", *_PATCH, END, before, after).decode()
         except UnicodeDecodeError:
             pass
+        # Without `diff`, a file counts as binary, and is written as ASCII.
         with tempfile.NamedTemporaryFile() as attributes:
             attributes.write(b"* -diff\n")
             attributes.flush()
@@ -245,6 +256,7 @@ class SnapshotRepo:
         """Give a temporary index of a tree."""
         with tempfile.TemporaryDirectory(prefix="index-") as folder:
             index = Path(folder, "index")
+            # Without a tree, git begins with an empty index.
             if tree is not None:
                 self.git("read-tree", END, object_id(tree), index=index)
             yield index

@@ -71,10 +71,7 @@ def read_data(task: Task) -> dict[str, Any]:
     given = dict(data)
     given["id"] = task["id"]
     given["instruction"] = task["instruction"]
-    try:
-        table = _Table.model_validate(given)
-    except ValidationError as error:
-        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
+    table = _validated(given, where)
     if not table.id:
         raise ConfigurationError(f"{where}: the id must not be empty")
     _expect_absolute(table.path, f"{where}: path")
@@ -86,6 +83,13 @@ def read_data(task: Task) -> dict[str, Any]:
 def _expect_absolute(path: str, where: str) -> None:
     if not os.path.isabs(path) or path != os.path.normpath(path):
         raise ConfigurationError(f"{where}: {path!r:.200} is not an absolute path without '..'")
+
+
+def _validated(given: Mapping[str, Any], where: str) -> _Table:
+    try:
+        return _Table.model_validate(given)
+    except ValidationError as error:
+        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
 
 
 def _data_of(table: _Table) -> dict[str, Any]:
@@ -100,6 +104,7 @@ def read_tasks(file: Path) -> list[Task]:
     """
     read = read_toml(file)
     given: Any = [read]
+    # A file of one task has the keys of the task itself.
     if read.keys() == {"task"}:
         given = read["task"]
     if not isinstance(given, list) or not given:
@@ -129,13 +134,9 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
 def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"{where}: a task is a table, not {given!r:.60}")
-    try:
-        table = _Table.model_validate(given)
-    except ValidationError as error:
-        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
-    # These functions of `os.path` raise nothing at a name that is too long, or at a user who does not exist.
-    path = Path(os.path.realpath(os.path.normpath(base / os.path.expanduser(table.path))))
-    show = [os.path.normpath(base / os.path.expanduser(shown)) for shown in table.show]
+    table = _validated(given, where)
+    path = Path(os.path.realpath(_from_base(table.path, base)))
+    show = [_from_base(shown, base) for shown in table.show]
     if not os.path.isdir(path):
         raise ConfigurationError(f"{where}: path: there is no folder {_named(path)}")
     for shown in show:
@@ -145,6 +146,12 @@ def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     data["path"] = str(path)
     data["show"] = show
     return Task(id=table.id or _id_of(path), instruction=table.instruction, data=data)
+
+
+def _from_base(path: str, base: Path) -> str:
+    # These functions of `os.path` raise nothing at a name that is too long, or at a user who does not exist.
+    expanded = os.path.expanduser(path)
+    return os.path.normpath(base / expanded)
 
 
 def _id_of(folder: Path) -> str:

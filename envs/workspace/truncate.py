@@ -67,6 +67,7 @@ def truncate(output: str, most: int = MAX_CHARS) -> str:
     # Space for the notes on omitted lines.
     room = most - 120
     every = range(len(lines))
+    # The last lines get two fifths of the room, and the beginning gets what the errors leave.
     kept: set[int] = set()
     _keep(kept, reversed(every), lines, room * 2 // 5)
     _keep(kept, _around_errors(lines), lines, room)

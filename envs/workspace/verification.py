@@ -72,6 +72,7 @@ class Verification:
         if not failed:
             return ""
         first = failed[0]
+        # If the sandbox ended it, its output breaks off anywhere.
         if first.status == "failed" and first.output.strip():
             return first_error(first.output)
         return first.outcome
@@ -139,6 +140,7 @@ class Grader:
         runs: list[CommandResult] = []
         with closing(self._copy(verified)) as copy:
             for command in self._verify:
+                # The commands before may have changed what decides.
                 if runs:
                     by_command = self._restore(copy, verified)
                     reverted += [each for each in by_command if each not in reverted]
@@ -152,19 +154,24 @@ class Grader:
 
     def _lacks_evidence(self, result: CommandResult, copy: Copy) -> str:
         """Return why a success of a command does not count; empty if it does."""
+        command = result.command
         source = partial(self._source, copy)
-        reason = lacks_evidence(result.command, result.output, source, result.reported)
-        if reason or self._data["allow"] or not runs_cargo(result.command):
+        reason = lacks_evidence(command, result.output, source, result.reported)
+        if reason:
             return reason
         # Tests among the code, as is usual in Rust, are not protected. A trial may add to them.
+        if not runs_cargo(command) or self._data["allow"]:
+            return ""
         with closing(self._copy(self._pristine)) as pristine:
-            before = self._commands.run(result.command, pristine, env={LIST: "1"})
+            before = self._commands.run(command, pristine, env={LIST: "1"})
         return lost_test(before.reported, result.reported)
 
     def with_protected(self, tree: str) -> tuple[str, list[Reverted]]:
         """Return the tree with all protected files as they were at the beginning, and the changes it reverts."""
         changes = self._repo.changes(self._pristine, tree)
-        ignored = self._repo.ignored(self._pristine, [change.path for change in changes])
+        paths = [change.path for change in changes]
+        # By the rules of the beginning: a trial may change them.
+        ignored = self._repo.ignored(self._pristine, paths)
         reverted: list[Reverted] = []
         entries: list[tuple[str, Entry | None]] = []
         for change in changes:
@@ -200,12 +207,14 @@ class Grader:
         return replaces and not self.protected.allowed(change.path)
 
     def _pristine_text(self, path: str) -> str:
-        return self._repo.file(self._pristine, path).decode(errors="replace")
+        content = self._repo.file(self._pristine, path)
+        return content.decode(errors="replace")
 
     def _source(self, copy: Copy, path: str) -> str:
         try:
             place = safe_paths.inside(copy.root, path, self._path)
-            return safe_paths.read_bytes(copy.root, place).decode(errors="replace")
+            content = safe_paths.read_bytes(copy.root, place)
+            return content.decode(errors="replace")
         except safe_paths.Refused:
             return ""
 
@@ -220,7 +229,8 @@ class Grader:
         if names != up_first:
             # A name before `..` may be a link itself, so the target of `..` is unknown.
             return True
-        inside = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
+        folder = posixpath.dirname(change.path)
+        inside = posixpath.normpath(posixpath.join(folder, target))
         return inside == ".." or inside.startswith("../")
 
     def _restore(self, copy: Copy, verified: str) -> list[Reverted]:
@@ -231,6 +241,7 @@ class Grader:
             # Its changes are unknown.
             copy.reset(verified)
             return []
+        # They are in no tree, so no change shows them.
         paths = [path for path in copy.excluded if posixpath.basename(path) in EXCLUDED or self.protected(path)]
         reverted = []
         for change in changes:
