@@ -41,34 +41,31 @@ class Probe:
     """The output of the probe."""
 
 
-BACKENDS = {
-    each.name: each
-    for each in (
-        Backend(
-            "bubblewrap",
-            contains="files, network, processes, signals, IPC, CPU, wall time, memory, number of processes, disk, "
-            "output",
-            lets_through="nothing that was tried; folders bound writable have no quota",
-            fix="install bubblewrap (apt install bubblewrap, version 0.8 or newer), and allow user namespaces "
-            "(sysctl user.max_user_namespaces=15000; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0)",
-            tool="bwrap",
-            automatic=True,
-        ),
-        Backend(
-            "landlock",
-            contains="files, network, signals, IPC, CPU, wall time, memory, number of processes, output",
-            lets_through="modes and times of your files, sizes of all files, the sum of disk use, the host's name",
-            fix="use a kernel with Landlock: 6.12 or newer, or as root 6.2 (lsm=landlock on its command line)",
-            automatic=True,
-        ),
-        Backend(
-            HOST,
-            contains="CPU, wall time, memory, number of processes, output, unless the program works around it",
-            lets_through="files, network, signals: everything that this user may do",
-            fix="",
-        ),
-    )
-}
+_BACKENDS = (
+    Backend(
+        "bubblewrap",
+        contains="files, network, processes, signals, IPC, CPU, wall time, memory, number of processes, disk, output",
+        lets_through="nothing that was tried; folders bound writable have no quota",
+        fix="install bubblewrap (apt install bubblewrap, version 0.8 or newer), and allow user namespaces "
+        "(sysctl user.max_user_namespaces=15000; on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0)",
+        tool="bwrap",
+        automatic=True,
+    ),
+    Backend(
+        "landlock",
+        contains="files, network, signals, IPC, CPU, wall time, memory, number of processes, output",
+        lets_through="modes and times of your files, sizes of all files, the sum of disk use, the host's name",
+        fix="use a kernel with Landlock: 6.12 or newer, or as root 6.2 (lsm=landlock on its command line)",
+        automatic=True,
+    ),
+    Backend(
+        HOST,
+        contains="CPU, wall time, memory, number of processes, output, unless the program works around it",
+        lets_through="files, network, signals: everything that this user may do",
+        fix="",
+    ),
+)
+BACKENDS = {each.name: each for each in _BACKENDS}
 
 
 @lru_cache(maxsize=32)
@@ -95,7 +92,8 @@ def probe(name: str) -> Probe:
         return Probe(False, " ".join(str(error).split()))
     if done.status == "ok" and done.result == b"ready":
         return Probe(True, "ran a command")
-    return Probe(False, f"{done.status}, status {done.exit_code}: {' '.join(done.errors.split())}")
+    said = " ".join(done.errors.split())
+    return Probe(False, f"{done.status}, status {done.exit_code}: {said}")
 
 
 def tool(name: str) -> str:
@@ -109,19 +107,27 @@ def choose(name: str | None = None) -> str:
     Raises:
         EnvironmentUnavailable: it does not work, or none does. The message quotes each probe and how to fix it.
     """
-    candidates = [BACKENDS[name]] if name else [each for each in BACKENDS.values() if each.automatic]
+    what = "no sandbox works here"
+    candidates = [each for each in BACKENDS.values() if each.automatic]
+    if name:
+        what = f"the sandbox {name} does not work here"
+        candidates = [BACKENDS[name]]
     failed = []
     for backend in candidates:
         tried = probe(backend.name)
         if tried.works:
             return backend.name
-        failed.append(f"{backend.name}: {tried.words}." + (f" To fix it, {backend.fix}." if backend.fix else ""))
-    what = f"the sandbox {name} does not work here" if name else "no sandbox works here"
+        failed.append(f"{backend.name}: {tried.words}.")
+        if backend.fix:
+            failed.append(f"To fix it, {backend.fix}.")
     raise EnvironmentUnavailable(f"{what}. {' '.join(failed)}")
 
 
 def _require_landlock() -> None:
     # Older versions do not restrict signals, and nothing else does where runs share a user with other processes.
-    needed = 3 if os.geteuid() == 0 else 6
-    if (has := landlock.version()) < needed:
+    needed = 6
+    if os.geteuid() == 0:
+        needed = 3
+    has = landlock.version()
+    if has < needed:
         raise OSError(f"this kernel has version {has} of Landlock, version {needed} is required")

@@ -19,6 +19,7 @@ from langgraph_reflexion.envs.sandbox.helper import hooks, protocol
 from langgraph_reflexion.envs.sandbox.limits import Limits
 from langgraph_reflexion.envs.sandbox.types import (
     MAX_FILES,
+    Bind,
     Content,
     Policy,
     Result,
@@ -54,6 +55,7 @@ class Sandbox:
             one_of("backend", backend, BACKENDS)
         self.backend = choose(backend)
         self._allow_degraded = allow_degraded
+        # Once for each process.
         if self.backend == "landlock" and not _warned.is_set():
             _warned.set()
             warnings.warn(
@@ -95,28 +97,26 @@ class Sandbox:
             EnvironmentUnavailable: there is no such program.
             EnvironmentFault: the sandbox failed to start.
         """
-        limits, policy = limits or Limits(), policy or Policy()
+        limits = limits or Limits()
+        policy = policy or Policy()
         # bubblewrap writes files while the host is still reachable, and follows links: only a fresh folder has none.
         if files and (cwd or len(files) > MAX_FILES):
             raise ConfigurationError(f"a run gets at most {MAX_FILES} files, in a fresh folder: give no cwd")
         if collect and not policy.fork:
             raise ConfigurationError("files can be collected only from a run that may start processes")
-        contents = {within(name): _bytes(content) for name, content in (files or {}).items()}
-        folders = {".", *(str(folder) for name in contents for folder in PurePosixPath(name).parents)}
-        if both := sorted(folders & contents.keys()):
-            raise ConfigurationError(f"{both[0]!r:.80} cannot be both a file and a folder")
+        contents = _contents(files or {})
         seen = exposed_paths(network=policy.network)
         path = policy.env.get("PATH", seen.path)
         binds = self._binds(policy)
         folder = None
         if cwd is not None:
             folder = str(cwd)
-            visible = [*seen.paths, *(target for _, target, *_ in binds)]
-            if self.backend != HOST and not any(below(os.path.normpath(folder), place) for place in visible):
-                raise ConfigurationError(
-                    f"cwd {folder}: not visible inside: add Bind({folder!r}) to the policy's binds"
-                )
+            visible = list(seen.paths)
+            visible += [target for _, target, _, _ in binds]
+            self._expect_visible(folder, visible)
         self.expect_program(argv[0], path)
+        # With either, Unix sockets would reach those of the host.
+        unix = not policy.network and all(bind.own for bind in policy.binds)
         request = protocol.Request(
             backend=self.backend,
             argv=list(argv),
@@ -125,7 +125,7 @@ class Sandbox:
             exposed=seen.paths,
             binds=binds,
             hidden=[os.path.realpath(path) for path in policy.hidden],
-            unix=not policy.network and all(bind.own for bind in policy.binds),
+            unix=unix,
             cwd=folder,
             files=contents,
             collect=list(map(within, collect)),
@@ -134,7 +134,9 @@ class Sandbox:
             inherit=inherit,
             tool=tool(self.backend),
         )
-        return carry_out(request, stdin if isinstance(stdin, int) else _bytes(stdin))
+        if isinstance(stdin, int):
+            return carry_out(request, stdin)
+        return carry_out(request, _bytes(stdin))
 
     def expect_program(self, program: str, path: str | None = None) -> None:
         """Expect a program on the sandbox's PATH, unless it is named by its path.
@@ -146,26 +148,32 @@ class Sandbox:
         if "/" not in program and not shutil.which(program, path=path):
             raise EnvironmentUnavailable(f"{program}: no such program on the sandbox's PATH ({path})")
 
+    def _expect_visible(self, folder: str, visible: Sequence[str]) -> None:
+        if self.backend == HOST:
+            return
+        place = os.path.normpath(folder)
+        if not any(below(place, each) for each in visible):
+            raise ConfigurationError(f"cwd {folder}: not visible inside: add Bind({folder!r}) to the policy's binds")
+
     def _binds(self, policy: Policy) -> list[protocol.Bound]:
-        binds = []
-        for bind in policy.binds:
-            try:
-                source, target = os.path.abspath(bind.source), os.path.abspath(bind.target or bind.source)
-            except OSError as error:
-                raise ConfigurationError(f"cannot bind {bind.source}, the current folder is gone: {error}") from None
-            guarded = bind.writable and not bind.own and os.path.isdir(source)
-            binds.append((source, target, bind.writable, guarded))
+        """Return the binds of a policy, as far as the backend can keep what they promise."""
+        binds = [_bound(bind) for bind in policy.binds]
         validate_binds(binds)
         for source, target, writable, guarded in binds:
             if self.backend in ("landlock", HOST) and source != target:
                 raise ConfigurationError(f"{self.backend} can bind {source} at its own path only")
-            if self.backend == "landlock" and writable and not self._allow_degraded:
+            if self.backend != "landlock":
+                continue
+            if writable and not self._allow_degraded:
                 raise EnvironmentUnavailable(
                     f"Landlock is too weak for commands that work in a folder of the host ({source}): it has no disk "
                     f"quota, and the host's process numbers. To fix it, {BACKENDS['bubblewrap'].fix}; or "
                     "accept it: allow_degraded=True, --allow-degraded"
                 )
-            if self.backend == "landlock" and guarded and (found := hooks.present(source)):
+            if not guarded:
+                continue
+            found = hooks.present(source)
+            if found:
                 raise EnvironmentUnavailable(
                     f"Landlock cannot keep a program from changing {', '.join(found)} in {source}, which "
                     f"programs of the host run by themselves. To fix it, {BACKENDS['bubblewrap'].fix}; or "
@@ -174,5 +182,30 @@ class Sandbox:
         return binds
 
 
+def _contents(files: Mapping[Word, Content]) -> dict[str, bytes]:
+    """Return the contents by normalized name."""
+    contents = {within(name): _bytes(content) for name, content in files.items()}
+    folders = {"."}
+    for name in contents:
+        folders.update(map(str, PurePosixPath(name).parents))
+    both = sorted(folders & contents.keys())
+    if both:
+        raise ConfigurationError(f"{both[0]!r:.80} cannot be both a file and a folder")
+    return contents
+
+
+def _bound(bind: Bind) -> protocol.Bound:
+    try:
+        source = os.path.abspath(bind.source)
+        target = os.path.abspath(bind.target or bind.source)
+    except OSError as error:
+        raise ConfigurationError(f"cannot bind {bind.source}, the current folder is gone: {error}") from None
+    # What is the run's own may change, also by its hooks.
+    guarded = bind.writable and not bind.own and os.path.isdir(source)
+    return source, target, bind.writable, guarded
+
+
 def _bytes(content: Content) -> bytes:
-    return content if isinstance(content, bytes) else content.encode()
+    if isinstance(content, bytes):
+        return content
+    return content.encode()

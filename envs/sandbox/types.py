@@ -19,8 +19,19 @@ MAX_FILES = 200
 Status = Literal["ok", "failed", "timeout", "cpu", "memory", "output", "files"]
 
 RESERVED = (
-    *("/proc", "/dev", "/sys", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
-    *(WORK, HOME),
+    "/proc",
+    "/dev",
+    "/sys",
+    "/etc",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    WORK,
+    HOME,
 )
 """Paths inside that belong to the sandbox itself."""
 _MAX_WORD_BYTES = (1 << 17) - 1
@@ -114,29 +125,45 @@ def within(name: str) -> str:
     """Return the normalized name of something in the working directory."""
     if not name or name.startswith("/") or ".." in name.split("/"):
         raise ConfigurationError(f"{name!r:.80} is not a name within the working directory")
-    if max(map(len, os.fsencode(name).split(b"/"))) > _LONGEST_NAME:
+    longest = max(map(len, os.fsencode(name).split(b"/")))
+    if longest > _LONGEST_NAME:
         raise ConfigurationError(f"{name!r:.80} is too long for a file's name")
     return os.path.normpath(name)
 
 
 def validate_binds(binds: Sequence[Bound]) -> None:
     """Refuse binds that hide the sandbox's own paths, or that a link made by an earlier run would redirect."""
-    for source, target, *_ in binds:
+    for source, target, _, _ in binds:
         if not os.path.exists(source):
             raise ConfigurationError(f"cannot bind {source}: it does not exist")
         if any(below(target, each) or below(each, target) for each in RESERVED):
             raise ConfigurationError(f"cannot bind at {target}: that path, or one below it, is the sandbox's own")
         for folder, place, writable, _ in binds:
-            # In a folder that programs write to, any part of a path may have become a link.
-            for path, above in ((source, folder), (target, place)):
-                if writable and path != above and below(path, above):
-                    rest = os.path.relpath(path, above)
-                    if os.path.realpath(os.path.join(folder, rest)) != os.path.join(os.path.realpath(folder), rest):
-                        raise ConfigurationError(
-                            f"cannot bind {path}: a link leads it out of {above}, which is writable"
-                        )
+            if writable:
+                _refuse_redirected(source, folder, folder)
+                _refuse_redirected(target, place, folder)
+
+
+def _refuse_redirected(path: str, above: str, folder: str) -> None:
+    """Refuse a path below a writable one, in which any part of the path may have become a link.
+
+    Args:
+        path: The path, on the host or inside.
+        above: The writable folder there.
+        folder: The writable folder on the host.
+    """
+    if path == above or not below(path, above):
+        return
+    rest = os.path.relpath(path, above)
+    real = os.path.realpath(os.path.join(folder, rest))
+    if real != os.path.join(os.path.realpath(folder), rest):
+        raise ConfigurationError(f"cannot bind {path}: a link leads it out of {above}, which is writable")
 
 
 def below(path: str, folder: str) -> bool:
     """Whether a path is a folder or lies below it."""
-    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+    if path == folder:
+        return True
+    if folder.endswith("/"):
+        return path.startswith(folder)
+    return path.startswith(f"{folder}/")

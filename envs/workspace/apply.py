@@ -18,33 +18,51 @@ def apply_patch(repo: SnapshotRepo, patch: Path, folder: Path) -> str:
     """
     if not patch.stat().st_size:
         return f"{folder}: there is nothing to change."
-    words, named = ("apply", "--whitespace=nowarn"), (END, str(patch.absolute()))
     try:
-        repo.git(*words, "--check", *named, cwd=folder)
+        _git_apply(repo, patch, "--check", cwd=folder)
     except EnvironmentFault as fault:
         try:
-            repo.git(*words, "--reverse", "--check", *named, cwd=folder)
+            _git_apply(repo, patch, "--reverse", "--check", cwd=folder)
         except EnvironmentFault:
             raise ConfigurationError(f"the patch does not apply to {folder}, which is unchanged: {fault}") from None
         return f"{folder}: {patch} was applied before."
-    # The reverse patch has the files' old names.
-    rows = repo.git(*words, "--numstat", "-z", *named) + repo.git(*words, "--reverse", "--numstat", "-z", *named)
-    touched = sorted({os.fsdecode(row.split(b"\t", 2)[2]) for row in rows.split(b"\0")[:-1]})
-    with tempfile.TemporaryDirectory(prefix="applying-") as kept:
+    touched = _touched(repo, patch)
+    with tempfile.TemporaryDirectory(prefix="applying-") as name:
+        kept = Path(name)
         for number, path in enumerate(touched):
-            if (folder / path).is_symlink() or (folder / path).is_file():
-                shutil.copy2(folder / path, Path(kept, str(number)), follow_symlinks=False)
+            place = folder / path
+            if place.is_symlink() or place.is_file():
+                shutil.copy2(place, kept / str(number), follow_symlinks=False)
         try:
-            repo.git(*words, *named, cwd=folder)
-        except BaseException as error:
-            _roll_back(touched, Path(kept), folder)
-            if isinstance(error, EnvironmentFault):
-                raise ConfigurationError(f"{folder} cannot be written; nothing was changed: {error}") from None
+            _git_apply(repo, patch, cwd=folder)
+        except EnvironmentFault as fault:
+            _roll_back(touched, kept, folder)
+            raise ConfigurationError(f"{folder} cannot be written; nothing was changed: {fault}") from None
+        # Also if the user interrupts it.
+        except BaseException:
+            _roll_back(touched, kept, folder)
             raise
     return f"{folder}: {patch} was applied."
 
 
+def _git_apply(repo: SnapshotRepo, patch: Path, *options: str, cwd: Path | None = None) -> bytes:
+    return repo.git("apply", "--whitespace=nowarn", *options, END, str(patch.absolute()), cwd=cwd)
+
+
+def _touched(repo: SnapshotRepo, patch: Path) -> list[str]:
+    """Return the paths that a patch changes, adds or removes."""
+    rows = _git_apply(repo, patch, "--numstat", "-z")
+    # The reverse patch has the files' old names.
+    rows += _git_apply(repo, patch, "--reverse", "--numstat", "-z")
+    paths = set()
+    for row in rows.split(b"\0")[:-1]:
+        _, _, path = row.split(b"\t", 2)
+        paths.add(os.fsdecode(path))
+    return sorted(paths)
+
+
 def _roll_back(paths: list[str], kept: Path, folder: Path) -> None:
+    """Put the files that were kept back, each named by its number, and remove those that were not there."""
     # A path that cannot be written now was not written before; a folder with other files is not ours.
     for path in reversed(paths):
         place = folder / path
@@ -54,7 +72,9 @@ def _roll_back(paths: list[str], kept: Path, folder: Path) -> None:
             else:
                 place.unlink()
     for number, path in enumerate(paths):
+        before = kept / str(number)
+        place = folder / path
         with suppress(OSError):
-            if os.path.lexists(kept / str(number)):
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(kept / str(number), folder / path, follow_symlinks=False)
+            if os.path.lexists(before):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(before, place, follow_symlinks=False)

@@ -1,6 +1,7 @@
 """Sandboxed commands in a copy of the workspace, which is mounted at the path of the original."""
 
 import os
+import posixpath
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,8 +48,13 @@ class CommandResult:
             return f"exit status {self.exit_code}, which does not count: {self.lacks_evidence}"
         if self.status in ("ok", "failed"):
             return f"exit status {self.exit_code}"
-        words = {"timeout": "it took too long", "memory": "it used too much memory", "output": "it printed too much"}
-        return f"ended by the sandbox: {words.get(self.status, f'too much {self.status}')}"
+        reasons = {
+            "timeout": "it took too long",
+            "memory": "it used too much memory",
+            "output": "it printed too much",
+        }
+        reason = reasons.get(self.status, f"too much {self.status}")
+        return f"ended by the sandbox: {reason}"
 
 
 @dataclass(frozen=True)
@@ -71,57 +77,84 @@ class Commands:
             ConfigurationError: the copy cannot be mounted at the original's path.
             EnvironmentFault: the sandbox did not start.
         """
-        original, wall = Path(self.data["path"]), float(self.data["timeout"])
-        # At the original's path, so that absolute paths in scripts, caches and installed links lead into the copy.
-        moves = self.sandbox.backend not in ("landlock", "unsafe-bare-host")
-        taken = any(below(str(original), each) or below(each, str(original)) for each in RESERVED)
-        place = original if moves and not taken else copy.root
+        original = Path(self.data["path"])
+        place = copy.root
+        if self._moves and not _is_reserved(str(original)):
+            # So that absolute paths in scripts, caches and installed links lead into the copy.
+            place = original
+        runners = test_runners.FOLDER
+        if self._moves:
+            runners = test_runners.PLACE
         binds = [Bind(copy.root, place, writable=True, own=True)]
-        for name in self.dependencies if moves else []:
-            if not (original / name).is_dir():
-                continue
-            if os.path.realpath(original / name) != os.path.join(os.path.realpath(original), name):
-                # A link could lead to any folder of the host.
-                raise ConfigurationError(
-                    f"the dependencies {original / name} lie behind a link, and only folders in the workspace are "
-                    "shown to commands: begin the task again"
-                )
-            if not holds_dependencies(original / name):
-                # Others have what a copy leaves out, such as `.git`.
-                raise ConfigurationError(
-                    f"{original / name} is not a folder of installed dependencies, and the state names it as one: "
-                    "begin the task again"
-                )
-            _make_way(copy.root, name)
-            binds.append(Bind(original / name, place / name))
-        shown = [Bind(Path(path)) for path in self.data.get("show", ())]
-        runners = test_runners.PLACE if moves else test_runners.FOLDER
+        if self._moves:
+            binds += self._dependency_binds(original, copy.root, place)
+        binds += [Bind(Path(path)) for path in self.data.get("show", ())]
         # `own`, as it has no sockets that a program could misuse.
-        shown.append(Bind(test_runners.FOLDER, runners, own=True))
-        variables = {"CI": "true", **test_runners.environment(runners), **self.data.get("env", {}), **(env or {})}
+        binds.append(Bind(test_runners.FOLDER, runners, own=True))
+        variables = {"CI": "true"}
+        variables.update(test_runners.environment(runners))
+        variables.update(self.data.get("env", {}))
+        variables.update(env or {})
+        line = test_runners.through_runner(command, runners)
         done = self.sandbox.run(
-            ["/bin/sh", "-c", 'exec 2>&1; exec /bin/sh -c "$1"', "sh", test_runners.through_runner(command, runners)],
+            ["/bin/sh", "-c", 'exec 2>&1; exec /bin/sh -c "$1"', "sh", line],
             cwd=place,
-            limits=Limits(
-                wall=wall,
-                cpu=8 * wall,
-                memory=int(self.data["memory"]) * MB,
-                processes=512,
-                descriptors=4096,
-                disk=1024 * MB,
-                files=200_000,
-                output=_OUTPUT,
-            ),
-            policy=Policy(network=self.data["network"], binds=(*binds, *shown), env=variables),
+            limits=self._limits(),
+            policy=Policy(network=self.data["network"], binds=binds, env=variables),
         )
         reported = done.result.decode(errors="replace")
         return CommandResult(command, done.status, done.exit_code, done.text, done.seconds, reported=reported)
 
+    @property
+    def _moves(self) -> bool:
+        """Whether the sandbox can show a folder at another path."""
+        return self.sandbox.backend not in ("landlock", "unsafe-bare-host")
+
+    def _dependency_binds(self, original: Path, root: Path, place: Path) -> list[Bind]:
+        """Return binds of the original's dependencies in a copy, whose root is seen at `place`."""
+        binds = []
+        for name in self.dependencies:
+            folder = original / name
+            if not folder.is_dir():
+                continue
+            if os.path.realpath(folder) != os.path.join(os.path.realpath(original), name):
+                # A link could lead to any folder of the host.
+                raise ConfigurationError(
+                    f"the dependencies {folder} lie behind a link, and only folders in the workspace are "
+                    "shown to commands: begin the task again"
+                )
+            if not holds_dependencies(folder):
+                # Others have what a copy leaves out, such as `.git`.
+                raise ConfigurationError(
+                    f"{folder} is not a folder of installed dependencies, and the state names it as one: "
+                    "begin the task again"
+                )
+            _make_way(root, name)
+            binds.append(Bind(folder, place / name))
+        return binds
+
+    def _limits(self) -> Limits:
+        wall = float(self.data["timeout"])
+        return Limits(
+            wall=wall,
+            cpu=8 * wall,
+            memory=int(self.data["memory"]) * MB,
+            processes=512,
+            descriptors=4096,
+            disk=1024 * MB,
+            files=200_000,
+            output=_OUTPUT,
+        )
+
     def search(self, pattern: str, folder: str, copy: Copy) -> CommandResult:
         """Search the files in a folder of a copy for an extended regular expression."""
-        names = [*sorted(EXCLUDED), *(name.rpartition("/")[2] for name in self.dependencies)]
-        excluded = [f"--exclude-dir={name}" for name in names]
-        return self.run(shlex.join(["grep", "-rnIE", *excluded, "-e", pattern, "--", folder]), copy)
+        words = ["grep", "-rnIE"]
+        for name in sorted(EXCLUDED):
+            words.append(f"--exclude-dir={name}")
+        for path in self.dependencies:
+            words.append(f"--exclude-dir={posixpath.basename(path)}")
+        words += ["-e", pattern, "--", folder]
+        return self.run(shlex.join(words), copy)
 
 
 def expect_command(command: str, data: dict[str, Any], status: int | None = None) -> None:
@@ -131,6 +164,11 @@ def expect_command(command: str, data: dict[str, Any], status: int | None = None
     """
     if "PATH" not in data.get("env", {}):
         expect_program(command, exposed_paths().path, status=status)
+
+
+def _is_reserved(path: str) -> bool:
+    """Whether the sandbox has a folder of its own there, below or above."""
+    return any(below(path, each) or below(each, path) for each in RESERVED)
 
 
 def _make_way(root: Path, name: str) -> None:

@@ -46,9 +46,11 @@ class Copy:
         for path in self.dependencies:
             (self.root / path).mkdir(parents=True, exist_ok=True)
         self._repo.check_out(tree, self.root)
-        self.tree, self.excluded = tree, []
+        self.tree = tree
+        self.excluded = []
         found = walk(self.root, self.dependencies)
-        self._most_files, self._most_bytes = 2 * len(found.files) + _MORE_FILES, 2 * found.size + _MORE_BYTES
+        self._most_files = 2 * len(found.files) + _MORE_FILES
+        self._most_bytes = 2 * found.size + _MORE_BYTES
 
     def refresh(self) -> str:
         """Store the current state of the files, and return its tree.
@@ -64,17 +66,21 @@ class Copy:
             raise TooLarge(f"some of its files cannot be read ({error.strerror})") from None
         if len(found.files) > self._most_files or found.size > self._most_bytes:
             raise TooLarge(f"it left {len(found.files)} files of {found.size} bytes, which is too much")
-        self.tree, self.excluded = self._repo.store(self.root, found), found.excluded
+        self.tree = self._repo.store(self.root, found)
+        self.excluded = found.excluded
         return self.tree
 
     def restore(self, tree: str, paths: Collection[str]) -> None:
         """Restore some paths, which are of this state or another, to that other state."""
         there = self._repo.paths(tree)
+        restored = []
         for path in paths:
-            # What was there before may lie behind a link now, which only git does not follow.
-            if path not in there:
+            if path in there:
+                # What was there before may lie behind a link now, which only git does not follow.
+                restored.append(path)
+            else:
                 remove(self.root / path)
-        self._repo.check_out(tree, self.root, [path for path in paths if path in there])
+        self._repo.check_out(tree, self.root, restored)
 
     def close(self) -> None:
         """Remove it from disk."""

@@ -85,9 +85,10 @@ class WorkspaceEpisode(Episode):
 
         def write() -> str:
             place = self._place(path)
-            ended = text if not text or text.endswith("\n") else f"{text}\n"
+            ended = _with_line_end(text)
             self._write(place, ended.encode("utf-8", "surrogateescape"))
-            return f"Wrote {place}: {ended.count(chr(10))} lines.{self._note(place)}"
+            lines = ended.count("\n")
+            return f"Wrote {place}: {lines} lines.{self._note(place)}"
 
         return self._done(write)
 
@@ -111,9 +112,11 @@ class WorkspaceEpisode(Episode):
         def run() -> str:
             _check(command)
             done = self._commands.run(command, self._copy)
-            parts = [f"[{done.outcome}]"]
-            if output := truncate(done.output):
-                parts.insert(0, output)
+            parts = []
+            output = truncate(done.output)
+            if output:
+                parts.append(output)
+            parts.append(f"[{done.outcome}]")
             try:
                 self._copy.refresh()
             except TooLarge as problem:
@@ -176,7 +179,9 @@ class WorkspaceEpisode(Episode):
         tree = self._copy.tree
         verification = self._grader.verify(tree)
         self._keep(tree, verification)
-        self._passed = tree if verification.passed else None
+        self._passed = None
+        if verification.passed:
+            self._passed = tree
         return StepResult(verification.render(), self._reward())
 
     def _write(self, place: str, content: bytes) -> None:
@@ -189,18 +194,18 @@ class WorkspaceEpisode(Episode):
         return " This file is protected: it is restored before each verification."
 
     def _tree(self, place: str) -> str:
-        folder = self._copy.root if place == "." else self._copy.root / place
+        folder = self._copy.root / place
         if not folder.is_dir():
             raise safe_paths.Refused(f"{place} is not a folder")
+        # Dependencies are listed as the empty folders that they are in a copy.
         found = walk(folder, ())
-        names = sorted([*found.files, *(f"{name}/" for name in found.empty)])
+        empty = [f"{name}/" for name in found.empty]
+        names = sorted(found.files + empty)
         if not names:
             return "There are no files."
         if len(names) <= LISTED:
             return "\n".join(names)
-        tops = Counter("".join(name.partition("/")[:2]) for name in names)
-        rows = [f"{name} ({count} files)" if name.endswith("/") else name for name, count in tops.items()]
-        return _first(rows, LISTED)
+        return _first(_counted(names), LISTED)
 
     def _numbered(self, place: str, first: int, lines: int) -> str:
         content = safe_paths.read_bytes(self._copy.root, place)
@@ -208,15 +213,17 @@ class WorkspaceEpisode(Episode):
             return f"{place} is not text: {len(content)} bytes."
         if not content:
             return f"{place} is empty."
+        text = content.decode(errors="replace").replace("\r\n", "\n")
         # Only line feeds end a line, as for grep and edits.
-        all_lines = content.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n").split("\n")
+        all_lines = text.removesuffix("\n").split("\n")
         begin = min(max(first, 1), len(all_lines))
+        wanted = all_lines[begin - 1 : begin - 1 + max(lines, 1)]
         rows: list[str] = []
         size = 0
-        for number in range(begin, min(begin + max(lines, 1), len(all_lines) + 1)):
-            line = all_lines[number - 1]
-            rows.append(f"{number:>5}  {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}")
-            size += len(rows[-1]) + 1
+        for number, line in enumerate(wanted, begin):
+            row = f"{number:>5}  {_shortened(line)}"
+            rows.append(row)
+            size += len(row) + 1
             if size > _READ:
                 break
         end = begin + len(rows) - 1
@@ -227,37 +234,93 @@ class WorkspaceEpisode(Episode):
     def _matches(self, pattern: str, place: str) -> str:
         _check(pattern)
         done = self._commands.search(pattern, place, self._copy)
+        # grep ends with 1 if nothing matches.
         if done.status not in ("ok", "failed") or done.exit_code > 1:
-            return f"Not done: {truncate(done.output, 500) or done.outcome}."
-        rows = [row.removeprefix("./").split(":", 2) for row in done.output.split("\n") if row.count(":") > 1]
-        rows.sort(key=lambda row: (row[0], int(row[1]) if row[1].isdigit() else 0))
-        return _first([":".join(row)[:_LONGEST_LINE] for row in rows], FOUND) or "Nothing matches."
+            why = truncate(done.output, 500) or done.outcome
+            return f"Not done: {why}."
+        found = []
+        for row in done.output.split("\n"):
+            if row.count(":") > 1:
+                found.append(row.removeprefix("./"))
+        found.sort(key=_place_of_match)
+        rows = [row[:_LONGEST_LINE] for row in found]
+        return _first(rows, FOUND) or "Nothing matches."
 
     def _edit(self, place: str, old: str, new: str) -> str:
         if not old:
             return "Not done: give the text to replace."
-        text = safe_paths.read_bytes(self._copy.root, place).decode("utf-8", "surrogateescape")
+        content = safe_paths.read_bytes(self._copy.root, place)
+        # What is not UTF-8 is written back as it was.
+        text = content.decode("utf-8", "surrogateescape")
         if old not in text and "\r\n" in text:
-            old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
+            old = _with_carriage_returns(old)
+            new = _with_carriage_returns(new)
         count = text.count(old)
         if count == 0:
             return f"Not done: {place} does not contain the text. Each character has to match."
         if count > 1:
             return f"Not done: {place} contains the text {count} times: include more context."
         begin = text.index(old)
-        # Removing whole lines removes their line ends, too.
-        if not new and (begin == 0 or text[begin - 1] == "\n") and text[begin + len(old) :].startswith("\n"):
+        line_begins = begin == 0 or text[begin - 1] == "\n"
+        line_ends = text.startswith("\n", begin + len(old))
+        if not new and line_begins and line_ends:
+            # Removing whole lines removes their line ends, too.
             old += "\n"
         text = text.replace(old, new)
         self._write(place, text.encode("utf-8", "surrogateescape"))
-        line = text.count("\n", 0, begin) + 1
-        shown = self._numbered(place, max(line - _AROUND, 1), new.count("\n") + 1 + 2 * _AROUND) if text else ""
+        shown = ""
+        if text:
+            line = text.count("\n", 0, begin) + 1
+            lines = new.count("\n") + 1 + 2 * _AROUND
+            shown = self._numbered(place, max(line - _AROUND, 1), lines)
         return f"Edited {place}.{self._note(place)}\n{shown}".strip()
 
 
 def _first(rows: list[str], most: int) -> str:
-    more = [f"[{len(rows) - most} more]"] if len(rows) > most else []
-    return "\n".join([*rows[:most], *more])
+    if len(rows) <= most:
+        return "\n".join(rows)
+    shown = rows[:most]
+    shown.append(f"[{len(rows) - most} more]")
+    return "\n".join(shown)
+
+
+def _counted(names: list[str]) -> list[str]:
+    """Return the files at the top, and the folders there with their numbers of files."""
+    tops: Counter[str] = Counter()
+    for name in names:
+        top, slash, _ = name.partition("/")
+        tops[top + slash] += 1
+    rows = []
+    for name, count in tops.items():
+        if name.endswith("/"):
+            rows.append(f"{name} ({count} files)")
+        else:
+            rows.append(name)
+    return rows
+
+
+def _with_line_end(text: str) -> str:
+    if not text or text.endswith("\n"):
+        return text
+    return f"{text}\n"
+
+
+def _with_carriage_returns(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[:_LONGEST_LINE]}…"
+
+
+def _place_of_match(row: str) -> tuple[str, int]:
+    """Return the file and the line number of a row that grep prints."""
+    path, number, _ = row.split(":", 2)
+    if not number.isdigit():
+        return path, 0
+    return path, int(number)
 
 
 def _check(words: str) -> None:

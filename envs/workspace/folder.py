@@ -22,8 +22,9 @@ def folder_in(store: Path, path: Path) -> Path:
     """
     if store.is_relative_to(path) or path.is_relative_to(store):
         raise ConfigurationError(f"{store} and {path} overlap: give a folder elsewhere as store=")
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", path.name)[:40]
     digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
-    return store / f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', path.name)[:40]}-{digest}"
+    return store / f"{name}-{digest}"
 
 
 @checked
@@ -45,10 +46,14 @@ class WorkspaceFolder:
 
     def __init__(self, path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path).expanduser().resolve()
-        kept = Path(store).expanduser().resolve() if store else cache_folder() / "workspaces"
+        if store:
+            kept = Path(store).expanduser().resolve()
+        else:
+            kept = cache_folder() / "workspaces"
         if not self.path.is_dir():
             raise ConfigurationError(f"WorkspaceFolder.path: there is no folder {self.path}")
-        self._repo = SnapshotRepo(folder_in(kept, self.path) / "states.git")
+        folder = folder_in(kept, self.path)
+        self._repo = SnapshotRepo(folder / "states.git")
 
     def save(self) -> dict[str, Any]:
         """Store a snapshot of the files, and return a reference to it.
@@ -74,8 +79,17 @@ class WorkspaceFolder:
         left = [change.path for change in self._repo.changes(tree, now) if change.after]
         for path in left:
             remove(self.path / path)
-        parents = {str(parent) for path in [*left, *found.empty] for parent in Path(path).parents} - {"."}
-        for folder in sorted({*found.empty, *parents}, reverse=True):
-            if (self.path / folder).is_dir() and not any((self.path / folder).iterdir()):
-                (self.path / folder).rmdir()
+        self._remove_empty(left, found.empty)
         self._repo.check_out(tree, self.path)
+
+    def _remove_empty(self, removed: list[str], empty: list[str]) -> None:
+        """Remove the folders that are empty now that these paths are removed, and that were empty before."""
+        folders = set(empty)
+        for path in removed + empty:
+            folders.update(map(str, Path(path).parents))
+        folders.discard(".")
+        # In this order, a folder comes after what is in it.
+        for name in sorted(folders, reverse=True):
+            folder = self.path / name
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()

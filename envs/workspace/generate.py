@@ -17,23 +17,28 @@ _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nin
 
 def generate(seed: int) -> Repository:
     """Return a Python repository in which one defect makes several tests fail."""
-    rng, made = Random(seed), own_table(__file__, "parts.toml")
-    names = {kind: words.split() for kind, words in made["names"].items()}
+    # The order of the draws decides what a seed gives.
+    rng = Random(seed)
+    table = own_table(__file__, "parts.toml")
+    names = {kind: words.split() for kind, words in table["names"].items()}
     package, *modules = rng.sample(names["things"], 1 + MODULES)
-    functions = [f"{do}_{thing}" for do in names["do"] for thing in names["things"]]
+    functions = _function_names(names)
     rng.shuffle(functions)
-    parts = rng.sample(made["part"], MODULES * FUNCTIONS)
-    written = [_Part(part, names, functions, rng) for part in parts]
+    drawn = rng.sample(table["part"], MODULES * FUNCTIONS)
+    parts = [_Part(part, names, functions, rng) for part in drawn]
     files = {
         "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\ntestpaths = ["tests"]\n',
         f"{package}/__init__.py": "",
     }
-    mistakes = []
+    mistakes: list[Defect] = []
     for number, module in enumerate(modules):
-        inside = written[number * FUNCTIONS : (number + 1) * FUNCTIONS]
-        path, code = f"{package}/{module}.py", "\n\n".join(part.code for part in inside)
-        files |= {path: code, f"tests/test_{module}.py": _tests(f"{package}.{module}", inside)}
-        mistakes += [Defect(path, *each) for part in inside for each in part.defects if code.count(each[0]) == 1]
+        first = number * FUNCTIONS
+        inside = parts[first : first + FUNCTIONS]
+        path = f"{package}/{module}.py"
+        code = "\n\n".join(part.code for part in inside)
+        files[path] = code
+        files[f"tests/test_{module}.py"] = _tests(f"{package}.{module}", inside)
+        mistakes += _mistakes(path, code, inside)
     return Repository(
         id=f"generated-{seed}",
         instruction=f"The tests of {package} fail. Find the mistake in the package and put it right.",
@@ -43,12 +48,28 @@ def generate(seed: int) -> Repository:
     )
 
 
+def _function_names(names: dict[str, list[str]]) -> list[str]:
+    functions = []
+    for verb in names["do"]:
+        for thing in names["things"]:
+            functions.append(f"{verb}_{thing}")
+    return functions
+
+
 class _Part:
+    """A part of a module: functions with names and numbers drawn, calls of them, and what these return.
+
+    Args:
+        part: The part's table.
+        names: The words to draw from, by their kind.
+        functions: The names of functions that are left; two are taken.
+        rng: The source of the draws.
+    """
+
     def __init__(self, part: dict[str, Any], names: dict[str, list[str]], functions: list[str], rng: Random) -> None:
-        drawn = {kind: rng.choice(words) for kind, words in names.items() if kind not in ("do", "things")}
-        numbers = sorted(rng.sample(range(1, 40), len(_NUMBERS)))
-        drawn |= {name: str(number) for name, number in zip(_NUMBERS, numbers, strict=True)}
-        drawn |= {"f": functions.pop(), "g": functions.pop()}
+        drawn = _draw(names, rng)
+        drawn["f"] = functions.pop()
+        drawn["g"] = functions.pop()
 
         def fill(text: str) -> str:
             return Template(text).substitute(drawn)
@@ -57,15 +78,37 @@ class _Part:
         self.calls = [fill(call) for call in part["calls"]]
         self.names = re.findall(r"^def (\w+)", self.code, re.MULTILINE)
         self.answers = _answers(self.code, self.calls)
-        self.defects = [
-            (fill(right), fill(wrong)) for right, wrong in part["defects"] if self._shows(*map(fill, (right, wrong)))
-        ]
+        self.defects: list[tuple[str, str]] = []
+        for given_right, given_wrong in part["defects"]:
+            right = fill(given_right)
+            wrong = fill(given_wrong)
+            if self._shows(right, wrong):
+                self.defects.append((right, wrong))
 
     def _shows(self, right: str, wrong: str) -> bool:
+        """Return whether enough calls return something else with a defect."""
         if self.code.count(right) != 1:
             return False
-        answers = _answers(self.code.replace(right, wrong), self.calls)
-        return sum(a != b for a, b in zip(answers, self.answers, strict=True)) >= SHOWN
+        broken = self.code.replace(right, wrong)
+        answers = _answers(broken, self.calls)
+        differing = 0
+        for answer, correct in zip(answers, self.answers, strict=True):
+            if answer != correct:
+                differing += 1
+        return differing >= SHOWN
+
+
+def _draw(names: dict[str, list[str]], rng: Random) -> dict[str, str]:
+    """Return a word of each kind, and numbers, the smaller ones first."""
+    drawn = {}
+    for kind, words in names.items():
+        # These make the names of functions.
+        if kind not in ("do", "things"):
+            drawn[kind] = rng.choice(words)
+    numbers = rng.sample(range(1, 40), len(_NUMBERS))
+    for name, number in zip(_NUMBERS, sorted(numbers), strict=True):
+        drawn[name] = str(number)
+    return drawn
 
 
 def _answers(code: str, calls: list[str]) -> list[str]:
@@ -74,6 +117,7 @@ def _answers(code: str, calls: list[str]) -> list[str]:
     exec(code, scope)
     answers = []
     for call in calls:
+        # Calls may be meant to fail, and a defect may make any of them fail.
         try:
             answers.append(repr(eval(call, scope)))
         except Exception as error:
@@ -82,11 +126,30 @@ def _answers(code: str, calls: list[str]) -> list[str]:
 
 
 def _tests(module: str, parts: list[_Part]) -> str:
-    names = sorted(name for part in parts for name in part.names)
-    lines = [f"from {module} import {', '.join(names)}"]
+    """Return a file of tests: one for each call, and for what it returns."""
+    names: list[str] = []
     for part in parts:
-        for number, (call, answer) in enumerate(zip(part.calls, part.answers, strict=True), 1):
+        names += part.names
+    lines = [f"from {module} import {', '.join(sorted(names))}"]
+    for part in parts:
+        answered = zip(part.calls, part.answers, strict=True)
+        for number, (call, answer) in enumerate(answered, 1):
             name = call.partition("(")[0]
-            check = f"{call} is {answer}" if answer in ("True", "False", "None") else f"{call} == {answer}"
-            lines += ["", "", f"def test_{name}_{number}():", f"    assert {check}"]
+            check = f"{call} == {answer}"
+            # As linters want it.
+            if answer in ("True", "False", "None"):
+                check = f"{call} is {answer}"
+            lines += ["", ""]
+            lines.append(f"def test_{name}_{number}():")
+            lines.append(f"    assert {check}")
     return "\n".join(lines) + "\n"
+
+
+def _mistakes(path: str, code: str, parts: list[_Part]) -> list[Defect]:
+    """Return the defects of a module's parts that have a single place in the whole module."""
+    found = []
+    for part in parts:
+        for right, wrong in part.defects:
+            if code.count(right) == 1:
+                found.append(Defect(path, right, wrong))
+    return found

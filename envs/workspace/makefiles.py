@@ -16,6 +16,7 @@ _BUILT_IN = (".c", ".cc", ".cpp", ".C", ".s", ".S", ".f", ".p", ".r", ".sh")
 """Files from which make itself knows how to make the file of that name without the ending."""
 _LONGEST = 10_000
 _ROUNDS = 10
+_NPM = re.compile(r"\b(?:npm|pnpm|yarn)(?: -\S+)* (?:(run|run-script) (?:-\S+ )*)?([\w:.-]+)")
 _STATUS_OF_OTHERS = re.compile(r"[0-9]?>>?(?!&| ?/dev/null)|<\(|`|\$\(")
 
 
@@ -41,6 +42,7 @@ class Makefile:
         self.searched: list[str] = []
         """The folders in which it looks for targets, too."""
         self._rules: list[_Rule] = []
+        # A backslash at its end continues a line.
         for line in text.replace("\\\n", " ").split("\n"):
             self._read(line[:_LONGEST])
 
@@ -52,8 +54,9 @@ class Makefile:
         bare = line.partition("#")[0].strip()
         assigned = _ASSIGNED.fullmatch(bare)
         if assigned:
-            adds = "+=" in bare.partition(assigned[1])[2][:6]
-            self._assign(assigned[1], assigned[2].strip(), adds=adds)
+            name, value = assigned.groups()
+            _, _, after_name = bare.partition(name)
+            self._assign(name, value.strip(), adds="+=" in after_name[:6])
             return
         expanded = self._expanded(bare)
         included = _INCLUDED.fullmatch(expanded)
@@ -75,6 +78,7 @@ class Makefile:
 
     def _read_rule(self, line: str) -> None:
         named, colon, rest = line.partition(":")
+        # With `:=`, it is an assignment whose name is computed.
         if not colon or rest.startswith("="):
             return
         needed, semicolon, recipe = rest.partition(";")
@@ -86,12 +90,13 @@ class Makefile:
             self._add(name)
 
     def _search(self, folders: str) -> None:
-        self.searched += [folder for folder in re.split(r"[\s:]+", folders) if folder]
+        self.searched += filter(None, re.split(r"[\s:]+", folders))
 
     @property
     def shell(self) -> str:
         """The command that runs each line of its recipes."""
-        shell, flags = self._values.get("SHELL", "sh"), self._values.get(".SHELLFLAGS", "-c")
+        shell = self._values.get("SHELL", "sh")
+        flags = self._values.get(".SHELLFLAGS", "-c")
         return self._expanded(f"{shell} {flags}")
 
     def recipes(self, goals: Iterable[str]) -> list[str]:
@@ -106,58 +111,73 @@ class Makefile:
                 by_name.setdefault(name, []).append(rule)
         waiting = [goal for goal in goals if goal in by_name]
         if not waiting:
-            waiting = [name for name in by_name if not name.startswith(".")][:1]
+            ordinary = [name for name in by_name if not name.startswith(".")]
+            waiting = ordinary[:1]
         # Which files a pattern makes, only make knows.
         waiting += [name for name in by_name if "%" in name]
         reached = set(waiting)
         found: dict[str, None] = {}
         while waiting:
             for rule in by_name[waiting.pop()]:
-                found |= dict.fromkeys(rule.recipe)
-                named = [*rule.needed]
-                for line in rule.recipe:
-                    if "make" in line.lower():
-                        named += line.split()
-                fresh = [name for name in dict.fromkeys(named) if name in by_name and name not in reached]
-                waiting += fresh
-                reached.update(fresh)
+                found.update(dict.fromkeys(rule.recipe))
+                for name in _named_by(rule):
+                    if name in by_name and name not in reached:
+                        waiting.append(name)
+                        reached.add(name)
         return list(found)
 
     def _add(self, name: str) -> None:
+        # An old form of a pattern, such as `.c.o` for `%.o: %.c`.
         suffixes = re.fullmatch(r"\.\w+(\.\w+)", name)
         if suffixes:
             self.targets.append(f"*{suffixes[1]}")
+        # Others are no files: special targets such as `.PHONY`, and variables that only make knows.
         elif "$" not in name and not re.fullmatch(r"\.[A-Z_]+|[%*/.]*", name):
             self.targets.append(name.replace("%", "*"))
 
     def _expanded(self, text: str) -> str:
         for _ in range(_ROUNDS):
+            replaced = _REFERENCE.sub(self._value, text)
+            replaced = _PATTERNS.sub(_applied, replaced)
             # A variable that holds itself twice would grow without end.
-            replaced = _PATTERNS.sub(_applied, _REFERENCE.sub(self._value, text))[:_LONGEST]
+            replaced = replaced[:_LONGEST]
             if replaced == text:
                 break
             text = replaced
         return text
 
     def _value(self, match: re.Match[str]) -> str:
+        """Return what stands for a reference such as `$(NAME)` or `$(NAME:.c=.o)`."""
         name, old, new = match.groups()
         if name not in self._values:
             return match[0]
         value = self._values[name]
         if old is None:
             return value
+        # Without `%`, they are the ends of words.
         if "%" not in old:
             old, new = f"%{old}", f"%{new}"
         return _substituted(old, new, value)
 
 
+def _named_by(rule: _Rule) -> list[str]:
+    """Return what may be the names of other targets that a rule makes before or by its recipe."""
+    named = list(rule.needed)
+    for line in rule.recipe:
+        if "make" in line.lower():
+            named += line.split()
+    return named
+
+
 def _command(line: str) -> str:
+    """Return a line of a recipe without the signs that tell make how to run it."""
     return line.strip().lstrip("@-+ ")
 
 
 def _applied(match: re.Match[str]) -> str:
     """Return what a function of make gives; names that only it knows stay as a pattern."""
-    function, given = match[1], match[2]
+    function = match[1]
+    given = match[2]
     parts = [part.strip() for part in given.split(",")]
     if function == "wildcard":
         return given
@@ -171,11 +191,13 @@ def _applied(match: re.Match[str]) -> str:
 
 
 def _substituted(old: str, new: str, words: str) -> str:
+    """Return the words in which those of the form `old` have the form `new`, as make's `patsubst` does."""
     start, _, end = old.partition("%")
+    shortest = len(start) + len(end)
     replaced = []
     for word in words.split():
-        if len(word) >= len(start) + len(end) and word.startswith(start) and word.endswith(end):
-            stem = word[len(start) : len(word) - len(end)]
+        if len(word) >= shortest and word.startswith(start) and word.endswith(end):
+            stem = word.removeprefix(start).removesuffix(end)
             word = new.replace("%", stem)
         replaced.append(word)
     return " ".join(replaced)
@@ -201,13 +223,17 @@ class Targets:
         self._names -= paths
 
     def __contains__(self, path: str) -> bool:
-        return path in self._names or any(fnmatchcase(path, pattern) for pattern in self._patterns)
+        if path in self._names:
+            return True
+        return any(fnmatchcase(path, pattern) for pattern in self._patterns)
 
 
 def built_in_target(path: str) -> str:
     """Return the file that make knows how to make from a file without any rule, or ""."""
     stem, ending = posixpath.splitext(path)
-    return stem if ending in _BUILT_IN else ""
+    if ending not in _BUILT_IN:
+        return ""
+    return stem
 
 
 def npm_commands(command: str, package: str) -> list[str]:
@@ -231,16 +257,20 @@ def npm_commands(command: str, package: str) -> list[str]:
         for each in (f"pre{name}", name, f"post{name}"):
             line = scripts.get(each)
             if each not in seen and isinstance(line, str):
-                found.append(line[:_LONGEST])
-                waiting += _scripts_named(line[:_LONGEST])
+                line = line[:_LONGEST]
+                found.append(line)
+                waiting += _scripts_named(line)
             seen.add(each)
     return found
 
 
 def _scripts_named(command: str) -> Iterator[str]:
-    for match in re.finditer(r"\b(?:npm|pnpm|yarn)(?: -\S+)* (?:(run|run-script) (?:-\S+ )*)?([\w:.-]+)", command):
-        name = match[2]
-        yield {"t": "test", "tst": "test"}.get(name, name) if not match[1] else name
+    for match in _NPM.finditer(command):
+        run, name = match.groups()
+        # Only without `run` are these short for it.
+        if not run and name in ("t", "tst"):
+            name = "test"
+        yield name
 
 
 def deciding(line: str) -> list[str]:
@@ -251,6 +281,8 @@ def deciding(line: str) -> list[str]:
     found = []
     for part in re.split(r"&&|\|\||;|\n", line[:_LONGEST]):
         last = part.split("|")[-1]
-        if not _STATUS_OF_OTHERS.search(last.replace("2>&1", "")):
+        # This redirection is no file.
+        bare = last.replace("2>&1", "")
+        if not _STATUS_OF_OTHERS.search(bare):
             found.append(last)
     return found

@@ -25,8 +25,29 @@ _LOADING = re.compile(r"-r|--(?:require|import|loader|experimental-loader)")
 """Options of node whose value is a module that it loads before the program."""
 _NODE = re.compile(r"\b(?:node|tsx|ts-node|mocha|bun)\b")
 
-_STARTING = {"env", "exec", "time", "timeout", "nice", "sh", "bash", "dash", "ksh", "zsh", "source", "."} | {
-    *("python", "python3", "node", "deno", "bun", "ruby", "perl", "php", "tsx", "ts-node")
+_STARTING = {
+    "env",
+    "exec",
+    "time",
+    "timeout",
+    "nice",
+    "sh",
+    "bash",
+    "dash",
+    "ksh",
+    "zsh",
+    "source",
+    ".",
+    "python",
+    "python3",
+    "node",
+    "deno",
+    "bun",
+    "ruby",
+    "perl",
+    "php",
+    "tsx",
+    "ts-node",
 }
 """Programs whose next word is the program that they run."""
 
@@ -49,7 +70,9 @@ class Protection:
         self._run = set(run)
 
     def __call__(self, path: str) -> bool:
-        return (path in self._run or self._protected(path)) and not self.allowed(path)
+        if self.allowed(path):
+            return False
+        return path in self._run or self._protected(path)
 
 
 class Additions:
@@ -74,31 +97,50 @@ class Additions:
         self._exists = self._paths.__contains__
         commands = list(commands)
         made = [command for command in commands if re.search(r"\bg?make\b", command)]
-        goals = [word for command in made for word in re.findall(r"[\w./-]+", command)]
-        # Of other names, by `make -f`; the folder may be that of another option.
-        options = [each for command in made for each in _MAKEFILE_OPTION.findall(command)]
-        others = [path for path in paths if any(f"/{path}".endswith(f"/{_bare(each)}") for each in options)]
+        # Any word may name what is to be made.
+        goals: list[str] = []
+        for command in made:
+            goals += re.findall(r"[\w./-]+", command)
+        others = self._named_makefiles(made)
         self.included.update(others)
-        for path in {*filter(_MAKE.fullmatch, paths), *others}:
-            makefile, folder = Makefile(read(path)), posixpath.dirname(path)
+        for path in others.union(filter(_MAKE.fullmatch, paths)):
+            makefile = Makefile(read(path))
+            folder = posixpath.dirname(path)
             self._read_targets(makefile, folder)
             self._read_included(makefile, folder)
-            for line in [makefile.shell, *makefile.recipes(goals)] if made else []:
-                self._add_run(folder, line)
+            if made:
+                self._read_recipes(makefile, folder, goals)
         for command in commands:
             self._read_packages(command, read)
         for name in goals:
             self._targets.add("", name)
-        self._targets.discard({*self._folders, *paths})
+        # What the original has is no addition.
+        self._targets.discard(self._folders.union(paths))
+
+    def _named_makefiles(self, commands: list[str]) -> set[str]:
+        """Return the makefiles that `make -f` names; their folder may be that of another option."""
+        ends = []
+        for command in commands:
+            for name in _MAKEFILE_OPTION.findall(command):
+                ends.append(f"/{_bare(name)}")
+        return {path for path in self._paths if f"/{path}".endswith(tuple(ends))}
+
+    def _read_recipes(self, makefile: Makefile, folder: str, goals: list[str]) -> None:
+        self._add_run(folder, makefile.shell)
+        for line in makefile.recipes(goals):
+            self._add_run(folder, line)
 
     def _read_targets(self, makefile: Makefile, folder: str) -> None:
         for name in makefile.targets:
             self._targets.add(folder, name)
             for searched in makefile.searched:
                 self._targets.add(posixpath.join(folder, searched), name)
+        # Make has rules of its own for the sources beside the makefile.
         for path in self._paths:
+            if posixpath.dirname(path) != folder:
+                continue
             made = built_in_target(path)
-            if made and posixpath.dirname(path) == folder:
+            if made:
                 self._targets.add("", made)
                 self._targets.add("", f"{made}.o")
 
@@ -106,35 +148,48 @@ class Additions:
         for path in _joined(folder, makefile.included):
             self.included.add(path)
             if "*" in path:
-                self.included.update(each for each in self._paths if fnmatchcase(each, path))
+                matching = [each for each in self._paths if fnmatchcase(each, path)]
+                self.included.update(matching)
                 # One that is added would be included, too.
                 self._targets.add("", path)
 
     def _read_packages(self, command: str, read: Callable[[str], str]) -> None:
         if not re.search(r"\b(?:npm|pnpm|yarn)\b", command):
             return
+        # Of all packages: in which folder npm runs, only the shell knows.
         for path in self._paths:
-            if posixpath.basename(path) == "package.json":
-                for line in npm_commands(command, read(path)):
-                    self._add_run(posixpath.dirname(path), line)
+            folder, name = posixpath.split(path)
+            if name != "package.json":
+                continue
+            for line in npm_commands(command, read(path)):
+                self._add_run(folder, line)
 
     def _add_run(self, folder: str, line: str) -> None:
         for part in deciding(line):
-            self.run.update(scripts_run([f"cd ./{folder} && {part}"], self._exists))
+            command = f"cd ./{folder} && {part}"
+            self.run.update(scripts_run([command], self._exists))
 
     def target(self, path: str) -> bool:
         """Whether `make` takes it for a target, which is up to date if it exists."""
-        return any(each in self._targets for each in (path, *_above(path)))
+        if path in self._targets:
+            return True
+        # A folder may be a target, too.
+        return any(folder in self._targets for folder in _above(path))
 
     def module(self, path: str) -> bool:
         """Whether a test program imports it, or a type checker reads it, in place of the module of that name."""
+        # A type checker reads a stub in place of the module beside it.
         if path.endswith(".pyi") and path[:-1] in self._paths:
             return True
+        if not path.endswith(_PYTHON):
+            return False
         parts = path.split("/")
-        return path.endswith(_PYTHON) and any(
-            part.partition(".")[0] in _IMPORTED and "/".join(parts[:end]) in self._folders - self._packages
-            for end, part in enumerate(parts)
-        )
+        for end, part in enumerate(parts):
+            name = part.partition(".")[0]
+            folder = "/".join(parts[:end])
+            if name in _IMPORTED and folder in self._folders and folder not in self._packages:
+                return True
+        return False
 
 
 def _bare(name: str) -> str:
@@ -147,13 +202,20 @@ def _above(path: str) -> set[str]:
 
 
 def _joined(folder: str, names: Iterable[str]) -> set[str]:
-    return {posixpath.normpath(posixpath.join(folder, name)) for each in names for name in each.split()}
+    joined = set()
+    for words in names:
+        for name in words.split():
+            joined.add(posixpath.normpath(posixpath.join(folder, name)))
+    return joined
 
 
 def folders_on_path(root: str) -> list[str]:
     """Return the patterns of a workspace's folders that are on the PATH, where commands find programs."""
-    places = {os.path.relpath(each, root) for each in os.get_exec_path() if below(each, root) and each != root}
-    return sorted(f"/{place}" for place in places)
+    patterns = set()
+    for folder in os.get_exec_path():
+        if below(folder, root) and folder != root:
+            patterns.add(f"/{os.path.relpath(folder, root)}")
+    return sorted(patterns)
 
 
 def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[str]:
@@ -163,29 +225,43 @@ def scripts_run(commands: Iterable[str], exists: Callable[[str], bool]) -> list[
         commands: Command lines.
         exists: Whether a path is a file of the workspace.
     """
-    found = []
+    found: list[str] = []
     for command in commands:
         folder = ""
         for part in re.split(r"&&|\|\|?|;|\n", command):
-            bare = [word.strip("\"'") for word in part.split()]
+            words = [word.strip("\"'") for word in part.split()]
             loaded: list[str] = []
             if _NODE.search(part):
-                bare, loaded = _without_loaded(bare)
-            words = [word for word in bare if not re.match(r"\w+=|-(?!m$)", word)]
+                words, loaded = _without_loaded(words)
+            # Without assignments and options, except the one before a module's name.
+            words = [word for word in words if not re.match(r"\w+=|-(?!m$)", word)]
             if words[:1] == ["cd"]:
                 folder = posixpath.join(folder, *words[1:])
                 continue
-            # Some take a time or a number first.
-            while words and (posixpath.basename(words[0]) in _STARTING or re.fullmatch(r"[\d.]+[smhd]?", words[0])):
-                del words[0]
-            paths = words[:1]
-            if paths == ["-m"]:
-                module = "/".join(words[1:2]).replace(".", "/")
-                paths = [f"{module}.py", f"{module}/__main__.py", f"{module}/__init__.py"]
-            for path in (posixpath.normpath(posixpath.join(folder, path)) for path in [*paths, *loaded]):
+            for name in _programs(words) + loaded:
+                path = posixpath.normpath(posixpath.join(folder, name))
                 if path not in found and exists(path):
                     found.append(path)
     return found
+
+
+def _programs(words: list[str]) -> list[str]:
+    """Return the files that may be the program that a command runs."""
+    begin = 0
+    while begin < len(words) and _starts_another(words[begin]):
+        begin += 1
+    words = words[begin:]
+    if words[:1] != ["-m"]:
+        return words[:1]
+    module = "/".join(words[1:2]).replace(".", "/")
+    return [f"{module}.py", f"{module}/__main__.py", f"{module}/__init__.py"]
+
+
+def _starts_another(word: str) -> bool:
+    if posixpath.basename(word) in _STARTING:
+        return True
+    # Some of them take a time or a number first.
+    return re.fullmatch(r"[\d.]+[smhd]?", word) is not None
 
 
 def _without_loaded(words: list[str]) -> tuple[list[str], list[str]]:
@@ -206,14 +282,20 @@ def _without_loaded(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _any(patterns: Iterable[str]) -> Callable[[str], bool]:
-    together = "|".join(_regex(pattern) for pattern in patterns)
-    matches = re.compile(together or r"(?!)", re.DOTALL).fullmatch
+    """Return whether a path matches one of the patterns."""
+    # Without a pattern, nothing matches.
+    together = "|".join(map(_regex, patterns)) or r"(?!)"
+    matches = re.compile(together, re.DOTALL).fullmatch
     return lambda path: matches(path) is not None
 
 
 def _regex(pattern: str) -> str:
-    anchored = "/" in pattern.rstrip("/")
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.strip("/"))
     meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    body = "".join(meant.get(piece, re.escape(piece)) for piece in pieces)
-    return f"{'' if anchored else '(?:.*/)?'}{body}(?:/.*)?"
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.strip("/"))
+    body = ""
+    for piece in pieces:
+        body += meant.get(piece, re.escape(piece))
+    if "/" in pattern.rstrip("/"):
+        return f"{body}(?:/.*)?"
+    # A name is found in any folder.
+    return f"(?:.*/)?{body}(?:/.*)?"

@@ -47,12 +47,14 @@ class Repository:
             if name == self.defect.path:
                 text = text.replace(self.defect.right, self.defect.wrong)
             path = folder / name
-            # A patch may have been applied there. Another process may read it, so it changes as a whole.
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                made = folder.parent / f".{uuid.uuid4().hex}"
-                made.write_text(text, encoding="utf-8")
-                made.replace(path)
+            # A patch may have been applied there.
+            if path.is_file() and path.read_text(encoding="utf-8") == text:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Another process may read it, so it changes as a whole.
+            made = folder.parent / f".{uuid.uuid4().hex}"
+            made.write_text(text, encoding="utf-8")
+            made.replace(path)
         return folder
 
 
@@ -60,8 +62,11 @@ class Repository:
 def own_repositories() -> tuple[Repository, ...]:
     """Return the repositories that ship, sorted by name."""
     form = TypeAdapter(Repository)
-    files = sorted(_HERE.glob("*.toml"))
-    return tuple(form.validate_python(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files)
+    repositories = []
+    for file in sorted(_HERE.glob("*.toml")):
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        repositories.append(form.validate_python(table))
+    return tuple(repositories)
 
 
 def write_repositories(repositories: Iterable[Repository], folder: Path) -> list[dict[str, Any]]:
@@ -78,6 +83,11 @@ def write_repositories(repositories: Iterable[Repository], folder: Path) -> list
             repository.write(place)
         except OSError as error:
             raise EnvironmentUnavailable(f"{place} cannot be written: {error.strerror}") from None
-        given = {"id": repository.id, "path": place, "instruction": repository.instruction}
-        tasks.append({**given, "verify": repository.verify})
+        task = {
+            "id": repository.id,
+            "path": place,
+            "instruction": repository.instruction,
+            "verify": repository.verify,
+        }
+        tasks.append(task)
     return tasks

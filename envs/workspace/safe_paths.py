@@ -39,7 +39,8 @@ def inside(root: Path, path: str, original: str) -> str:
     if real != base and not real.startswith(f"{base}{os.sep}"):
         raise Refused(f"{given} leads out of the workspace")
     place = os.path.relpath(real, base)
-    if never := EXCLUDED.intersection(place.split(os.sep)):
+    never = EXCLUDED.intersection(place.split(os.sep))
+    if never:
         raise Refused(f"{given}: this copy of the workspace has no {never.pop()}")
     return place
 
@@ -53,7 +54,8 @@ def read_bytes(root: Path, place: str) -> bytes:
     path = root / place
     try:
         _check_kind(path, place)
-        if (size := path.stat().st_size) > MOST_BYTES:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
             raise Refused(f"{place} has {size} bytes; at most {MOST_BYTES} are read")
         return path.read_bytes()
     except OSError as error:

@@ -8,6 +8,7 @@ stands behind `--end-of-options`, which git has had since 2.24; `init --object-f
 """
 
 import os
+import posixpath
 import shutil
 import subprocess
 import tempfile
@@ -42,7 +43,7 @@ _SETTINGS = (
     "core.attributesFile=/dev/null",
     "gc.auto=0",
 )
-_PATCH = (*("-r", "-p", "-M", "--binary", "--full-index"), *("--no-color", "--no-ext-diff", "--no-textconv"))
+_PATCH = ("-r", "-p", "-M", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv")
 END = "--end-of-options"
 """What precedes the operands of git: none of them is an option, whatever it begins with."""
 
@@ -69,7 +70,11 @@ class Change(NamedTuple):
 
     @property
     def word(self) -> str:
-        return "added" if self.before is None else "removed" if self.after is None else "changed"
+        if self.before is None:
+            return "added"
+        if self.after is None:
+            return "removed"
+        return "changed"
 
 
 class SnapshotRepo:
@@ -83,14 +88,16 @@ class SnapshotRepo:
         self.folder = folder
         if not shutil.which("git"):
             raise EnvironmentUnavailable("the workspace needs git, which is not installed")
+        # Written last, so its presence shows that the repository is complete.
         attributes = folder / "info" / "attributes"
-        if not attributes.exists():
-            try:
-                attributes.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise EnvironmentUnavailable(f"cannot create the workspace's store {folder}: {error}") from None
-            self.git("init", "--quiet", "--bare", "--object-format=sha1", "--template=", END, str(folder))
-            attributes.write_text(_ATTRIBUTES, encoding="utf-8")
+        if attributes.exists():
+            return
+        try:
+            attributes.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EnvironmentUnavailable(f"cannot create the workspace's store {folder}: {error}") from None
+        self.git("init", "--quiet", "--bare", "--object-format=sha1", "--template=", END, str(folder))
+        attributes.write_text(_ATTRIBUTES, encoding="utf-8")
 
     def git(
         self, *words: str, stdin: bytes = b"", index: Path | None = None, cwd: Path | None = None, fails: int = 0
@@ -118,10 +125,15 @@ class SnapshotRepo:
             environment["GIT_INDEX_FILE"] = str(index)
         if cwd is not None:
             environment["GIT_WORK_TREE"] = str(cwd)
-        command = ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *words]
+        # On the command line, settings prevail over those of any file.
+        command = ["git"]
+        for setting in _SETTINGS:
+            command += ["-c", setting]
+        command += words
         done = subprocess.run(
             command, input=stdin, capture_output=True, env=environment, cwd=cwd or self.folder, check=False
         )
+        # A negative one is a signal.
         if done.returncode not in range(fails + 1):
             said = " ".join(done.stderr.decode(errors="replace").split())
             raise EnvironmentFault(f"git {words[0]} failed: {said[:300]}", transient=False)
@@ -133,10 +145,11 @@ class SnapshotRepo:
         Raises:
             EnvironmentFault: a file cannot be read.
         """
+        empty = [(path, _EMPTY) for path in found.empty]
+        # An index that is kept misses changes of the same size whose times a command has set.
         with self._index() as index:
-            # An index that is kept misses changes of the same size whose times a command has set.
             self.git("update-index", "-z", "--add", "--stdin", stdin=_rows(found.files), index=index, cwd=root)
-            return self._written(index, [(path, _EMPTY) for path in found.empty])
+            return self._written(index, empty)
 
     def replace(self, tree: str, entries: Iterable[tuple[str, Entry | None]]) -> str:
         """Return a tree with other entries at some paths, or none."""
@@ -145,14 +158,18 @@ class SnapshotRepo:
 
     def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
         """Return the paths that the `.gitignore` files of a tree ignore."""
-        rules = [path for path in self.paths(tree) if path.rpartition("/")[2] == ".gitignore"]
+        rules = [path for path in self.paths(tree) if posixpath.basename(path) == ".gitignore"]
         if not rules:
             return set()
-        with tempfile.TemporaryDirectory(prefix="ignored-") as folder:
-            self.check_out(tree, Path(folder), rules)
+        with tempfile.TemporaryDirectory(prefix="ignored-") as name:
+            folder = Path(name)
+            # git reads the rules from a working tree only.
+            self.check_out(tree, folder, rules)
             words = ("check-ignore", "--no-index", "-z", "--stdin")
-            found = self.git(*words, stdin=_rows(paths), cwd=Path(folder), fails=1)
-        return set(map(os.fsdecode, found.split(b"\0")[:-1]))
+            # It ends with 1 if none is ignored.
+            listed = self.git(*words, stdin=_rows(paths), cwd=folder, fails=1)
+        names = listed.split(b"\0")[:-1]
+        return set(map(os.fsdecode, names))
 
     def check_out(self, tree: str, folder: Path, paths: Sequence[str] | None = None) -> None:
         """Write a tree into a folder.
@@ -162,7 +179,11 @@ class SnapshotRepo:
             folder: An empty folder, unless paths are given.
             paths: The files to write, over whatever is in their way; everything if None.
         """
-        words = ["checkout-index", "--force", "--quiet", *(["--all"] if paths is None else ["-z", "--stdin"])]
+        words = ["checkout-index", "--force", "--quiet"]
+        if paths is None:
+            words.append("--all")
+        else:
+            words += ["-z", "--stdin"]
         with self._index(tree) as index:
             self.git(*words, stdin=_rows(paths or ()), index=index, cwd=folder)
 
@@ -183,20 +204,27 @@ class SnapshotRepo:
     def paths(self, tree: str, *, empty: bool = False) -> set[str]:
         """Return the paths of a tree's files, or of its empty folders."""
         listed = self.git("ls-tree", "-r", "-z", "--full-tree", END, object_id(tree))
-        rows = [row.split(b"\t", 1) for row in listed.split(b"\0")[:-1]]
-        return {os.fsdecode(path) for about, path in rows if about.startswith(_EMPTY.mode.encode()) == empty}
+        mode_of_empty = _EMPTY.mode.encode()
+        found = set()
+        for row in listed.split(b"\0")[:-1]:
+            about, path = row.split(b"\t", 1)
+            is_empty = about.startswith(mode_of_empty)
+            if is_empty == empty:
+                found.add(os.fsdecode(path))
+        return found
 
     def changes(self, before: str, after: str) -> list[Change]:
         """Return the files and links that differ between two trees, in order of their paths."""
         differing = self.git("diff-tree", "-r", "-z", "--no-renames", END, object_id(before), object_id(after))
         words = differing.split(b"\0")[:-1]
+        # In turn, `:MODE MODE BLOB BLOB STATUS` and a path.
+        about_paths = words[::2]
+        paths = words[1::2]
         changes = []
-        for about, path in zip(words[::2], words[1::2], strict=True):
-            old_mode, mode, old_blob, blob, _ = about.decode()[1:].split(" ")
-            old, new = (
-                None if mode in ("000000", _EMPTY.mode) else Entry(mode, blob)
-                for mode, blob in ((old_mode, old_blob), (mode, blob))
-            )
+        for about, path in zip(about_paths, paths, strict=True):
+            old_mode, new_mode, old_blob, new_blob, _ = about.decode().removeprefix(":").split(" ")
+            old = _file_or_link(old_mode, old_blob)
+            new = _file_or_link(new_mode, new_blob)
             if old or new:
                 changes.append(Change(os.fsdecode(path), old, new))
         return changes
@@ -206,41 +234,57 @@ class SnapshotRepo:
 
         It has no empty folders. If a changed line is not UTF-8, all files are included as binary.
         """
-        before, after = (
-            self.replace(tree, [(path, None) for path in self.paths(tree, empty=True)]) for tree in (before, after)
-        )
+        before = self._without_empty(before)
+        after = self._without_empty(after)
         try:
             return self.git("diff-tree", *_PATCH, END, before, after).decode()
         except UnicodeDecodeError:
             pass
+        # Without `diff`, a file counts as binary, and is written as ASCII.
         with tempfile.NamedTemporaryFile() as attributes:
             attributes.write(b"* -diff\n")
             attributes.flush()
             setting = f"core.attributesFile={attributes.name}"
             return self.git("-c", setting, "diff-tree", *_PATCH, END, before, after).decode()
 
+    def _without_empty(self, tree: str) -> str:
+        removed = [(path, None) for path in self.paths(tree, empty=True)]
+        return self.replace(tree, removed)
+
     @contextmanager
     def _index(self, tree: str | None = None) -> Iterator[Path]:
         """Give a temporary index of a tree."""
         with tempfile.TemporaryDirectory(prefix="index-") as folder:
             index = Path(folder, "index")
+            # Without a tree, git begins with an empty index.
             if tree is not None:
                 self.git("read-tree", END, object_id(tree), index=index)
             yield index
 
     def _written(self, index: Path, entries: Iterable[tuple[str, Entry | None]]) -> str:
         """Return the tree of an index with other entries at some paths, or none."""
-        rows = [
-            f"{entry.mode} {entry.blob}\t".encode() + os.fsencode(path) if entry else _REMOVED + os.fsencode(path)
-            # Removals come first: a file may have become a folder.
-            for path, entry in sorted(entries, key=lambda each: each[1] is not None)
-        ]
-        stdin = b"".join(row + b"\0" for row in rows)
+        removals = []
+        others = []
+        for path, entry in entries:
+            name = os.fsencode(path)
+            if entry is None:
+                removals.append(_REMOVED + name)
+            else:
+                others.append(f"{entry.mode} {entry.blob}\t".encode() + name)
+        # Removals come first: a file may have become a folder.
+        stdin = b"".join(row + b"\0" for row in removals + others)
         self.git("update-index", "-z", "--replace", "--index-info", stdin=stdin, index=index)
         return self.git("write-tree", index=index).decode().strip()
 
 
 _REMOVED = b"0 " + b"0" * 40 + b"\t"
+
+
+def _file_or_link(mode: str, blob: str) -> Entry | None:
+    """Return an entry of a tree, or None for no entry and for an empty folder."""
+    if mode in ("000000", _EMPTY.mode):
+        return None
+    return Entry(mode, blob)
 
 
 def _rows(paths: Iterable[str]) -> bytes:

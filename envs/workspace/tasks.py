@@ -20,11 +20,17 @@ def _text(given: str) -> str:
 
 
 def _list(given: Any) -> Any:
-    return [given] if isinstance(given, str) else list(given) if isinstance(given, tuple) else given
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, tuple):
+        return list(given)
+    return given
 
 
 def _path(given: Any) -> Any:
-    return os.fspath(given) if isinstance(given, os.PathLike) else given
+    if isinstance(given, os.PathLike):
+        return os.fspath(given)
+    return given
 
 
 LONGEST_NAME = 200
@@ -62,18 +68,28 @@ def read_data(task: Task) -> dict[str, Any]:
     data = task.get("data")
     if not isinstance(data, Mapping) or not {"path", "verify"} <= data.keys():
         raise ConfigurationError(f"{where} is not a workspace task")
-    named = {"id": task["id"], "instruction": task["instruction"]}
-    try:
-        table = _Table.model_validate({**data, **named})
-    except ValidationError as error:
-        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
+    given = dict(data)
+    given["id"] = task["id"]
+    given["instruction"] = task["instruction"]
+    table = _validated(given, where)
     if not table.id:
         raise ConfigurationError(f"{where}: the id must not be empty")
-    for key, paths in (("path", [table.path]), ("show", table.show)):
-        for path in paths:
-            if not os.path.isabs(path) or path != os.path.normpath(path):
-                raise ConfigurationError(f"{where}: {key}: {path!r:.200} is not an absolute path without '..'")
+    _expect_absolute(table.path, f"{where}: path")
+    for path in table.show:
+        _expect_absolute(path, f"{where}: show")
     return _data_of(table)
+
+
+def _expect_absolute(path: str, where: str) -> None:
+    if not os.path.isabs(path) or path != os.path.normpath(path):
+        raise ConfigurationError(f"{where}: {path!r:.200} is not an absolute path without '..'")
+
+
+def _validated(given: Mapping[str, Any], where: str) -> _Table:
+    try:
+        return _Table.model_validate(given)
+    except ValidationError as error:
+        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
 
 
 def _data_of(table: _Table) -> dict[str, Any]:
@@ -87,7 +103,10 @@ def read_tasks(file: Path) -> list[Task]:
         ConfigurationError: the file cannot be read, or a key is wrong.
     """
     read = read_toml(file)
-    given = read["task"] if read.keys() == {"task"} else [read]
+    given: Any = [read]
+    # A file of one task has the keys of the task itself.
+    if read.keys() == {"task"}:
+        given = read["task"]
     if not isinstance(given, list) or not given:
         raise ConfigurationError(f"{file}: give the tasks as [[task]]")
     return make_tasks(given, file.absolute().parent, str(file))
@@ -99,12 +118,15 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
     Raises:
         ConfigurationError: a key is missing, unknown or wrong.
     """
-    tasks = [
-        _task(each, base, where if len(given) == 1 else f"{where}, task {number}")
-        for number, each in enumerate(given, 1)
-    ]
+    tasks = []
+    for number, each in enumerate(given, 1):
+        source = where
+        if len(given) > 1:
+            source = f"{where}, task {number}"
+        tasks.append(_task(each, base, source))
     ids = [task["id"] for task in tasks]
-    if twice := [name for name in ids if ids.count(name) > 1]:
+    twice = [name for name in ids if ids.count(name) > 1]
+    if twice:
         raise ConfigurationError(f"{where}: two tasks have the id {twice[0]!r}: give them different ids")
     return tasks
 
@@ -112,23 +134,35 @@ def make_tasks(given: Sequence[Mapping[str, Any]], base: Path, where: str) -> li
 def _task(given: Mapping[str, Any], base: Path, where: str) -> Task:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"{where}: a task is a table, not {given!r:.60}")
-    try:
-        table = _Table.model_validate(given)
-    except ValidationError as error:
-        raise ConfigurationError(f"{where}: {explain(error, 'key', model=_Table)}") from None
-    # These functions of `os.path` raise nothing at a name that is too long, or at a user who does not exist.
-    path = Path(os.path.realpath(os.path.normpath(base / os.path.expanduser(table.path))))
-    show = [os.path.normpath(base / os.path.expanduser(shown)) for shown in table.show]
+    table = _validated(given, where)
+    path = Path(os.path.realpath(_from_base(table.path, base)))
+    show = [_from_base(shown, base) for shown in table.show]
     if not os.path.isdir(path):
         raise ConfigurationError(f"{where}: path: there is no folder {_named(path)}")
-    if missing := [shown for shown in show if not os.path.exists(shown)]:
-        raise ConfigurationError(f"{where}: show: there is no {_named(missing[0])}")
-    name = table.id or re.sub(r"[^A-Za-z0-9_.-]+", "-", path.name).strip("-.")[:100] or "task"
-    data = _data_of(table) | {"path": str(path), "show": show}
-    return Task(id=name, instruction=table.instruction, data=data)
+    for shown in show:
+        if not os.path.exists(shown):
+            raise ConfigurationError(f"{where}: show: there is no {_named(shown)}")
+    data = _data_of(table)
+    data["path"] = str(path)
+    data["show"] = show
+    return Task(id=table.id or _id_of(path), instruction=table.instruction, data=data)
+
+
+def _from_base(path: str, base: Path) -> str:
+    # These functions of `os.path` raise nothing at a name that is too long, or at a user who does not exist.
+    expanded = os.path.expanduser(path)
+    return os.path.normpath(base / expanded)
+
+
+def _id_of(folder: Path) -> str:
+    """Return an id that is made of a folder's name."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", folder.name)
+    return name.strip("-.")[:100] or "task"
 
 
 def _named(path: Path | str) -> str:
     """Return a path in one line, cut to a length that a reader can take in."""
     text = " ".join(str(path).split())
-    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
+    if len(text) <= LONGEST_NAME:
+        return text
+    return f"{text[:LONGEST_NAME]}…"

@@ -17,12 +17,16 @@ from langgraph_reflexion.envs.workspace.truncate import plain_text
 
 Source = Callable[[str], str]
 """Reads a file that the output names; returns "" if there is none."""
+Check = Callable[[str, Source], str]
+"""Returns why the output of a test program is no success, or ""."""
 
 _SUMMARY = re.compile(r"^=*[ \t]*((?:\d+ [a-z ]+?(?:, )?)+) in \S*s\b", re.MULTILINE)
 # As the plugin pytest-sugar writes it.
 _SUGAR = re.compile(r"^Results \(.*\):\n((?:[ \t]+\d+ [a-z]+(?:\n|\Z))+)", re.MULTILINE)
 # What pytest says of a run that was left before its end.
 _LEFT = re.compile(r"^(?:!{2,} |! [\w.]*Exit: |=*[ \t]*no tests ran in )", re.MULTILINE)
+_ENDED_PROGRESS = re.compile(r"^[.sxX]+ +\[100%\]$", re.MULTILINE)
+_FAILED_PROGRESS = re.compile(r"^\S*[FE]\S* ", re.MULTILINE)
 _FAILED = re.compile(r"\b(?:failed|errors?)\b")
 _PASSED = re.compile(r"\d (?:passed|xpassed|xfailed)\b")
 _LONGEST_LINE = 1000
@@ -53,7 +57,7 @@ def lacks_evidence(command: str, output: str, source: Source, reported: str = ""
         # npm and the like print the script that they run.
         runs += _SCRIPT.findall(shown)[:_MOST_SCRIPTS]
     for run in runs:
-        check = next((check for pattern, check in _KNOWN if pattern.search(run)), None)
+        check = _check_of(run)
         if check is None:
             continue
         if check is _unittest and run is command and "||" not in run:
@@ -64,19 +68,30 @@ def lacks_evidence(command: str, output: str, source: Source, reported: str = ""
         if _UNKNOWN.search(run.replace("2>&1", "")):
             continue
         why = check(shown, source)
-        if not why and check is _cargo:
-            why = _unprinted(run, shown, reported)
+        if why:
+            return why
+        if check is _cargo:
+            return _unprinted(run, shown, reported)
         # Where a second run decides, the first one may fail.
-        if not why and check is _pytest and "||" not in run:
-            why = _earlier_failure(shown)
-        return why
+        if check is _pytest and "||" not in run:
+            return _earlier_failure(shown)
+        return ""
     return ""
+
+
+def _check_of(command: str) -> Check | None:
+    for pattern, check in _KNOWN:
+        if pattern.search(command):
+            return check
+    return None
 
 
 def _unprinted(command: str, output: str, reported: str) -> str:
     """Return which of the tests that cargo's test programs listed did not pass, or ""."""
     wanted = listed(plain_text(reported))
-    ended = sum(int(passed) + int(ignored) for passed, ignored in _COUNTED.findall(output))
+    ended = 0
+    for passed, ignored in _COUNTED.findall(output):
+        ended += int(passed) + int(ignored)
     if ended < wanted.total():
         return f"cargo reports {ended} tests, of {wanted.total()}"
     if _QUIET.search(command):
@@ -101,42 +116,50 @@ def lost_test(before: str, reported: str) -> str:
 
 
 def _pytest(output: str, source: Source) -> str:
-    said = _SUMMARY.findall(output) or _SUGAR.findall(output)
-    if not said:
+    summaries = _SUMMARY.findall(output) or _SUGAR.findall(output)
+    if not summaries:
         # With -q twice, once perhaps in its configuration, pytest prints its progress only.
-        if re.search(r"^[.sxX]+ +\[100%\]$", output, re.MULTILINE) and not re.search(
-            r"^\S*[FE]\S* ", output, re.MULTILINE
-        ):
+        if _ENDED_PROGRESS.search(output) and not _FAILED_PROGRESS.search(output):
             return ""
         return "pytest ended without a summary"
-    if _FAILED.search(said[-1]):
-        return f"pytest reports: {said[-1]}"
-    return "" if _PASSED.search(said[-1]) else f"pytest ran no test: {said[-1]}"
+    last = summaries[-1]
+    if _FAILED.search(last):
+        return f"pytest reports: {last}"
+    if not _PASSED.search(last):
+        return f"pytest ran no test: {last}"
+    return ""
 
 
 def _earlier_failure(output: str) -> str:
     """Return the failure that pytest printed before a last summary of the tested code, or ""."""
-    failed = [summary for summary in _SUMMARY.findall(output) if _FAILED.search(summary)]
-    if failed:
-        return f"pytest reports: {failed[0]}"
-    return "pytest ended before its last test" if _LEFT.search(output) else ""
+    for summary in _SUMMARY.findall(output):
+        if _FAILED.search(summary):
+            return f"pytest reports: {summary}"
+    if _LEFT.search(output):
+        return "pytest ended before its last test"
+    return ""
 
 
 def _unittest(output: str, source: Source) -> str:
     if not re.search(r"^Ran \d+ tests? in ", output, re.MULTILINE):
         return "unittest ended without a summary"
-    return "" if re.search(r"^OK\b", output, re.MULTILINE) else "unittest does not report OK"
+    if not re.search(r"^OK\b", output, re.MULTILINE):
+        return "unittest does not report OK"
+    return ""
 
 
 def _node(output: str, source: Source) -> str:
-    if not (failed := re.findall(r"^(?:#|\u2139) fail (\d+)$", output, re.MULTILINE)):
+    failed = re.findall(r"^(?:#|\u2139) fail (\d+)$", output, re.MULTILINE)
+    if not failed:
         return "node ended without a summary"
     if failed[-1] != "0":
         return f"node reports {failed[-1]} failed"
     # A test named like a file ended before its first test; helper files have no tests.
     alone = re.findall(r"^(?:# Subtest: (?=.+\nok )|\u2714 )(.+\.[cm]?[jt]s)(?: \(|$)", output, re.MULTILINE)
-    empty = [path for path in alone if re.search(r"""["'](?:node:)?test["']""", source(path))]
-    return f"{empty[0]} ended before its first test" if empty else ""
+    for path in alone:
+        if re.search(r"""["'](?:node:)?test["']""", source(path)):
+            return f"{path} ended before its first test"
+    return ""
 
 
 def _cargo(output: str, source: Source) -> str:
@@ -144,22 +167,28 @@ def _cargo(output: str, source: Source) -> str:
     ended = re.findall(r"^test result: (\w+)", output, re.MULTILINE)
     if len(begun) != len(ended) or not ended:
         return "a test program ended without a summary"
-    return "" if set(ended) == {"ok"} else "a test program reports a failure"
+    if set(ended) != {"ok"}:
+        return "a test program reports a failure"
+    return ""
 
 
 def _go(output: str, source: Source) -> str:
     passed = re.findall(r"^PASS\n(?:coverage: .*\n)?ok\s", output, re.MULTILINE)
     ended = re.findall(r"^ok\s", output, re.MULTILINE)
-    return "" if len(passed) == len(ended) else "a test program ended without PASS"
+    if len(passed) != len(ended):
+        return "a test program ended without PASS"
+    return ""
 
 
 def _named(words: str) -> re.Pattern[str]:
+    """Return a pattern of a program's name between other words of a command."""
     return re.compile(rf"(?:^|[\s;&(/'\"]){words}(?=[\s;&)'\"]|$)")
 
 
 _CARGO_NAMED = _named(CARGO)
-_RUNNER, _SCRIPT = _named(r"(?:npm|pnpm|yarn)"), re.compile(r"^[>$] (.+)$", re.MULTILINE)
-_KNOWN: tuple[tuple[re.Pattern[str], Callable[[str, Source], str]], ...] = (
+_RUNNER = _named(r"(?:npm|pnpm|yarn)")
+_SCRIPT = re.compile(r"^[>$] (.+)$", re.MULTILINE)
+_KNOWN: tuple[tuple[re.Pattern[str], Check], ...] = (
     (_named(r"(?:pytest|py\.test)"), _pytest),
     (_named(UNITTEST), _unittest),
     (_named(r"node (?:(?:-r|--require|--import|--loader) \S+ |-\S+ )*--test"), _node),

@@ -16,7 +16,8 @@ LIST = "LANGGRAPH_REFLEXION_LIST"
 
 UNITTEST = r"python[\d.]* (?:-[WX] \S+ |-\S+ )*-m unittest"
 CARGO = r"cargo (?:\+\S+ )?(?:-\S+ )*(?:t|test)"
-_UNITTEST = re.compile(rf"((?:^|[\s;&(/'\"]){UNITTEST.removesuffix('-m unittest')})-m unittest(?=[\s;&)'\"]|$)")
+_PYTHON = UNITTEST.removesuffix("-m unittest")
+_UNITTEST = re.compile(rf"((?:^|[\s;&(/'\"]){_PYTHON})-m unittest(?=[\s;&)'\"]|$)")
 _LISTED = re.compile(r"^(\S+): test$", re.MULTILINE)
 _IGNORED = re.compile(r"^(\S+): ignored$", re.MULTILINE)
 
@@ -34,22 +35,23 @@ def environment(place: Path) -> dict[str, str]:
     if re.search(r"\s", str(place)):
         return {}
     runner = f"sh {place}/cargo_results.sh"
-    machine = platform.machine().upper()
-    targets = [f"{machine}_UNKNOWN_LINUX_{libc}" for libc in ("GNU", "MUSL")]
-    return {f"CARGO_TARGET_{target}_RUNNER": runner for target in targets}
+    prefix = f"CARGO_TARGET_{platform.machine().upper()}_UNKNOWN_LINUX"
+    return {f"{prefix}_GNU_RUNNER": runner, f"{prefix}_MUSL_RUNNER": runner}
 
 
 def unittest_failure(reported: str) -> str | None:
     """Return why the reports of unittest do not show a success: "" if they do, None if there are none."""
-    messages = [_message(line) for line in reported.split("\n") if line.startswith("unittest ")]
-    if not messages:
+    lines = [line for line in reported.split("\n") if line.startswith("unittest ")]
+    if not lines:
         return None
-    ended = [each for each in messages if each.get("ended") is True]
+    messages = [_message(line) for line in lines]
+    ended = [message for message in messages if message.get("ended") is True]
+    # Each run says that it begins and that it has ended.
     if 2 * len(ended) != len(messages):
         return "unittest ended without a result"
-    if not all(each.get("ok") is True for each in ended):
+    if not all(message.get("ok") is True for message in ended):
         return "unittest reports a failure"
-    if not any(each.get("ran") for each in ended):
+    if not any(message.get("ran") for message in ended):
         return "unittest ran no test"
     return ""
 
@@ -59,7 +61,9 @@ def _message(line: str) -> Mapping[str, object]:
         message = json.loads(line.removeprefix("unittest "))
     except (ValueError, RecursionError):
         return {}
-    return message if isinstance(message, dict) else {}
+    if not isinstance(message, dict):
+        return {}
+    return message
 
 
 def listed(reported: str) -> Counter[str]:

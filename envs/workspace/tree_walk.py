@@ -47,32 +47,55 @@ def walk(root: Path, dependencies: Collection[str] | None = None) -> Found:
         if folder and any(entry.name == "CACHEDIR.TAG" and _is_cache(entry) for entry in entries):
             found.excluded.append(folder)
             continue
-        excluded = EXCLUDED | {"target"} if any(entry.name == "Cargo.toml" for entry in entries) else EXCLUDED
-        inside = [entry for entry in entries if entry.name not in excluded]
-        if folder and not inside:
+        names = {entry.name for entry in entries}
+        excluded = _excluded(names)
+        if folder and names <= excluded:
             found.empty.append(folder)
+        prefix = ""
+        if folder:
+            prefix = f"{folder}/"
         for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
+            path = prefix + entry.name
             if entry.name in excluded:
                 found.excluded.append(path)
-            elif entry.is_dir(follow_symlinks=False):
-                if path in dependencies if dependencies is not None else holds_dependencies(entry.path):
-                    found.dependencies.append(path)
-                else:
-                    folders.append(path)
-            elif entry.is_symlink() or entry.is_file():
-                found.files.append(path)
-                found.size += entry.stat(follow_symlinks=False).st_size
+            elif not entry.is_dir(follow_symlinks=False):
+                _add_file(found, path, entry)
+            elif _is_dependency(path, entry.path, dependencies):
+                found.dependencies.append(path)
             else:
-                found.excluded.append(path)
+                folders.append(path)
     for paths in (found.files, found.empty, found.dependencies):
         paths.sort()
     return found
 
 
+def _excluded(names: set[str]) -> set[str]:
+    """Return the names that belong to no workspace, in a folder with these names."""
+    if "Cargo.toml" in names:
+        # What cargo builds.
+        return EXCLUDED | {"target"}
+    return EXCLUDED
+
+
+def _add_file(found: Found, path: str, entry: os.DirEntry[str]) -> None:
+    if entry.is_symlink() or entry.is_file():
+        found.files.append(path)
+        found.size += entry.stat(follow_symlinks=False).st_size
+    else:
+        found.excluded.append(path)
+
+
+def _is_dependency(path: str, place: str, known: Collection[str] | None) -> bool:
+    if known is not None:
+        return path in known
+    return holds_dependencies(place)
+
+
 def holds_dependencies(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder is one of installed dependencies, by its name or a virtual environment's mark."""
-    return os.path.basename(folder) == "node_modules" or os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
+    if os.path.basename(folder) == "node_modules":
+        return True
+    return os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
 
 
 def _is_cache(tag: os.DirEntry[str]) -> bool:

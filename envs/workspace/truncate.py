@@ -1,7 +1,7 @@
 """The output of commands: truncated to its first errors and last lines, and the failures in it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 MAX_CHARS = 4000
 """Characters of an output that the agent sees."""
@@ -52,46 +52,67 @@ def plain_text(output: str) -> str:
 
 def _last_part(line: str) -> str:
     """Return what is left of a line that carriage returns have overwritten."""
-    return next((part for part in reversed(line.split("\r")) if part), "")
+    for part in reversed(line.split("\r")):
+        if part:
+            return part
+    return ""
 
 
 def truncate(output: str, most: int = MAX_CHARS) -> str:
     """Return the output if it fits, else its last lines, its first errors with lines around them, and its start."""
-    lines = [
-        line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-        for line in plain_text(output).split("\n")
-    ]
-    if sum(len(line) + 1 for line in lines) - 1 <= most:
-        return "\n".join(lines)
+    lines = [_shortened(line) for line in plain_text(output).split("\n")]
+    whole = "\n".join(lines)
+    if len(whole) <= most:
+        return whole
     # Space for the notes on omitted lines.
     room = most - 120
     every = range(len(lines))
-    errors = [n for n, line in enumerate(lines) if _ERROR.search(line) and not _NO_ERROR.search(line)]
+    # The last lines get two fifths of the room, and the beginning gets what the errors leave.
     kept: set[int] = set()
     _keep(kept, reversed(every), lines, room * 2 // 5)
-    _keep(kept, (n for error in errors for n in every[max(error - _BEFORE, 0) : error + _AFTER]), lines, room)
+    _keep(kept, _around_errors(lines), lines, room)
     _keep(kept, every, lines, room)
     return _joined(sorted(kept), lines)[:most]
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - 1]}…"
+
+
+def _around_errors(lines: list[str]) -> Iterator[int]:
+    """Yield the numbers of lines with an error, and of those around them."""
+    every = range(len(lines))
+    for number, line in enumerate(lines):
+        if _ERROR.search(line) and not _NO_ERROR.search(line):
+            yield from every[max(number - _BEFORE, 0) : number + _AFTER]
 
 
 def _keep(kept: set[int], numbers: Iterable[int], lines: list[str], room: int) -> None:
     """Keep lines in the given order, while they fit."""
     size = sum(len(lines[number]) + 1 for number in kept)
     for number in numbers:
-        if number not in kept:
-            # A gap costs a note on the omitted lines.
-            size += len(lines[number]) + 1 + (0 if kept & {number - 1, number + 1} else 30)
-            if size > room:
-                return
-            kept.add(number)
+        if number in kept:
+            continue
+        size += len(lines[number]) + 1
+        if number - 1 not in kept and number + 1 not in kept:
+            # The gap costs a note on the omitted lines.
+            size += 30
+        if size > room:
+            return
+        kept.add(number)
 
 
 def _joined(numbers: list[int], lines: list[str]) -> str:
     parts: list[str] = []
     expected = 0
     for number in [*numbers, len(lines)]:
-        if number > expected:
-            parts.append(f"[{number - expected} {'line' if number == expected + 1 else 'lines'} omitted]")
+        omitted = number - expected
+        if omitted == 1:
+            parts.append("[1 line omitted]")
+        elif omitted > 1:
+            parts.append(f"[{omitted} lines omitted]")
         if number < len(lines):
             parts.append(lines[number])
         expected = number + 1
@@ -99,6 +120,7 @@ def _joined(numbers: list[int], lines: list[str]) -> str:
 
 
 _MOST = 50
+_LONGEST_DESCRIPTION = 300
 _TESTS = (
     re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?|\S+\.py)(?: - .*)?$"),  # pytest
     re.compile(r"^\s*not ok \d+ - (.+?)(?:(?<!\s)\s+#.*)?$"),  # TAP: node --test, tap
@@ -138,17 +160,30 @@ def first_error(output: str) -> str:
     lines = [line for line in plain_text(output).split("\n") if line.strip()]
     for line in lines:
         for pattern in _FIRST:
-            if match := pattern.match(line):
-                return match[1].strip()[:300]
-    worded = [line for line in lines if _ANY.search(line) or any(each.match(line) for each in (*_TESTS, *_LINTERS))]
-    return (worded or lines[-1:] or [""])[0].strip()[:300]
+            match = pattern.match(line)
+            if match:
+                return _described(match[1])
+    for line in lines:
+        if _ANY.search(line) or any(pattern.match(line) for pattern in _TESTS + _LINTERS):
+            return _described(line)
+    if not lines:
+        return ""
+    return _described(lines[-1])
+
+
+def _described(text: str) -> str:
+    return text.strip()[:_LONGEST_DESCRIPTION]
 
 
 def _found(patterns: tuple[re.Pattern[str], ...], output: str) -> list[str]:
     found: dict[str, None] = {}
     for line in plain_text(output).split("\n"):
         for pattern in patterns:
-            if match := pattern.match(line[:1000]):
-                found[(match[1] if pattern.groups else match[0]).strip()[:300]] = None
+            match = pattern.match(line[:1000])
+            if match:
+                name = match[0]
+                if pattern.groups:
+                    name = match[1]
+                found[_described(name)] = None
                 break
     return list(found)[:_MOST]

@@ -12,7 +12,7 @@ from langgraph_reflexion.envs.workspace import safe_paths
 from langgraph_reflexion.envs.workspace.commands import CommandResult, Commands, expect_command
 from langgraph_reflexion.envs.workspace.copies import Copy, TooLarge
 from langgraph_reflexion.envs.workspace.protection import Additions, Protection, folders_on_path, scripts_run
-from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, SnapshotRepo
+from langgraph_reflexion.envs.workspace.snapshots import LINK, Change, Entry, SnapshotRepo
 from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence, lost_test, runs_cargo
 from langgraph_reflexion.envs.workspace.test_runners import LIST
 from langgraph_reflexion.envs.workspace.tree_walk import EXCLUDED
@@ -43,41 +43,57 @@ class Verification:
     @property
     def transcript(self) -> str:
         """The whole output of all commands."""
-        parts = [f"$ {run.command}\n{run.output.rstrip()}\n[{run.outcome}, {run.seconds:.1f} s]" for run in self.runs]
-        return "\n\n".join([*parts, *self._note()]) + "\n"
+        parts = []
+        for run in self.runs:
+            parts.append(f"$ {run.command}\n{run.output.rstrip()}\n[{run.outcome}, {run.seconds:.1f} s]")
+        if self.reverted:
+            parts.append(self._note())
+        return "\n\n".join(parts) + "\n"
 
     def render(self) -> str:
         """Return what the agent sees: of each failed command, the first errors and the last lines."""
-        failed = [run for run in self.runs if not run.succeeded]
-        if not failed:
-            lines = [f"Verification passed: {', '.join(f'`{run.command}`' for run in self.runs)}."]
-        else:
+        failed = self._failed
+        if failed:
             lines = [f"Verification failed, in {len(failed)} of {len(self.runs)} commands."]
-            most = MAX_CHARS // len(failed)
-            lines += [f"$ {run.command}\n{truncate(run.output, most)}\n[{run.outcome}]" for run in failed]
-        return "\n".join([*lines, *self._note()])
+        else:
+            commands = ", ".join(f"`{run.command}`" for run in self.runs)
+            lines = [f"Verification passed: {commands}."]
+        for run in failed:
+            output = truncate(run.output, MAX_CHARS // len(failed))
+            lines.append(f"$ {run.command}\n{output}\n[{run.outcome}]")
+        if self.reverted:
+            lines.append(self._note())
+        return "\n".join(lines)
 
     @property
     def error(self) -> str:
         """The first line that describes an error; empty if verification passed."""
-        failed = next((run for run in self.runs if not run.succeeded), None)
-        if failed is None:
+        failed = self._failed
+        if not failed:
             return ""
-        return first_error(failed.output) if failed.status == "failed" and failed.output.strip() else failed.outcome
+        first = failed[0]
+        # If the sandbox ended it, its output breaks off anywhere.
+        if first.status == "failed" and first.output.strip():
+            return first_error(first.output)
+        return first.outcome
 
     @property
     def context(self) -> dict[str, list[str]]:
         """The failed tests and the linters' errors."""
-        output = "\n".join(run.output for run in self.runs if not run.succeeded)
+        output = "\n".join(run.output for run in self._failed)
         return {"test_failures": failed_tests(output), "linter_errors": linter_errors(output)}
 
-    def _note(self) -> list[str]:
-        if not self.reverted:
-            return []
+    @property
+    def _failed(self) -> list[CommandResult]:
+        return [run for run in self.runs if not run.succeeded]
+
+    def _note(self) -> str:
         named = ", ".join(f"{path} ({what})" for path, what in self.reverted[:_LISTED])
-        more = f" and {len(self.reverted) - _LISTED} more" if len(self.reverted) > _LISTED else ""
+        left = len(self.reverted) - _LISTED
+        if left > 0:
+            named += f" and {left} more"
         why = "they decide the verdict, are built from others or lead out of the workspace"
-        return [f"Changes to these files did not count, as {why}: {named}{more}."]
+        return f"Changes to these files did not count, as {why}: {named}."
 
 
 class Grader:
@@ -100,10 +116,15 @@ class Grader:
         self._copy = copy
         paths = repo.paths(pristine)
         self._additions = Additions(paths, self._pristine_text, self._verify)
-        run = {*scripts_run(self._verify, paths.__contains__), *self._additions.included, *self._additions.run}
-        # unittest finds tests by this pattern.
-        found = ["test*.py"] if any("unittest" in command for command in self._verify) else []
-        self.protected = Protection([*data["protect"], *found, *folders_on_path(self._path)], data["allow"], run)
+        run = set(scripts_run(self._verify, paths.__contains__))
+        run |= self._additions.included
+        run |= self._additions.run
+        protect = list(data["protect"])
+        if any("unittest" in command for command in self._verify):
+            # unittest finds tests by this pattern.
+            protect.append("test*.py")
+        protect += folders_on_path(self._path)
+        self.protected = Protection(protect, data["allow"], run)
 
     def verify(self, tree: str) -> Verification:
         """Run the commands on the files of a tree.
@@ -119,34 +140,50 @@ class Grader:
         runs: list[CommandResult] = []
         with closing(self._copy(verified)) as copy:
             for command in self._verify:
+                # The commands before may have changed what decides.
                 if runs:
-                    reverted += [each for each in self._restore(copy, verified) if each not in reverted]
+                    by_command = self._restore(copy, verified)
+                    reverted += [each for each in by_command if each not in reverted]
                 result = self._commands.run(command, copy)
                 expect_command(command, self._data, status=result.exit_code)
                 if result.succeeded:
-                    result = replace(result, lacks_evidence=self._lacks_evidence(result, copy))
+                    reason = self._lacks_evidence(result, copy)
+                    result = replace(result, lacks_evidence=reason)
                 runs.append(result)
         return Verification(tuple(runs), tuple(reverted))
 
     def _lacks_evidence(self, result: CommandResult, copy: Copy) -> str:
         """Return why a success of a command does not count; empty if it does."""
+        command = result.command
         source = partial(self._source, copy)
-        reason = lacks_evidence(result.command, result.output, source, result.reported)
-        if reason or self._data["allow"] or not runs_cargo(result.command):
+        reason = lacks_evidence(command, result.output, source, result.reported)
+        if reason:
             return reason
         # Tests among the code, as is usual in Rust, are not protected. A trial may add to them.
+        if not runs_cargo(command) or self._data["allow"]:
+            return ""
         with closing(self._copy(self._pristine)) as pristine:
-            before = self._commands.run(result.command, pristine, env={LIST: "1"})
+            before = self._commands.run(command, pristine, env={LIST: "1"})
         return lost_test(before.reported, result.reported)
 
     def with_protected(self, tree: str) -> tuple[str, list[Reverted]]:
         """Return the tree with all protected files as they were at the beginning, and the changes it reverts."""
         changes = self._repo.changes(self._pristine, tree)
-        ignored = self._repo.ignored(self._pristine, [change.path for change in changes])
-        reverted = [(change, what) for change in changes if (what := self._reverted(change, ignored))]
-        targets = filter(self._additions.target, self._repo.paths(tree, empty=True))
-        entries = [*((change.path, change.before) for change, _ in reverted), *((path, None) for path in targets)]
-        return self._repo.replace(tree, entries), [Reverted(change.path, what) for change, what in reverted]
+        paths = [change.path for change in changes]
+        # By the rules of the beginning: a trial may change them.
+        ignored = self._repo.ignored(self._pristine, paths)
+        reverted: list[Reverted] = []
+        entries: list[tuple[str, Entry | None]] = []
+        for change in changes:
+            what = self._reverted(change, ignored)
+            if what:
+                reverted.append(Reverted(change.path, what))
+                entries.append((change.path, change.before))
+        # An empty folder may be a target of make, too.
+        for path in self._repo.paths(tree, empty=True):
+            if self._additions.target(path):
+                entries.append((path, None))
+        return self._repo.replace(tree, entries), reverted
 
     def _reverted(self, change: Change, ignored: Collection[str]) -> str:
         """Return why a change does not count; empty if it does."""
@@ -158,19 +195,26 @@ class Grader:
             return ""
         if change.before is None and self._additions.target(change.path):
             return "added, a target of make"
-        return f"{change.word}, ignored by git" if change.path in ignored else ""
+        if change.path in ignored:
+            return f"{change.word}, ignored by git"
+        return ""
 
     def _decides(self, change: Change) -> bool:
+        """Whether a change is one of what decides the verdict."""
+        if self.protected(change.path):
+            return True
         replaces = change.before is None and self._additions.module(change.path)
-        return self.protected(change.path) or (replaces and not self.protected.allowed(change.path))
+        return replaces and not self.protected.allowed(change.path)
 
     def _pristine_text(self, path: str) -> str:
-        return self._repo.file(self._pristine, path).decode(errors="replace")
+        content = self._repo.file(self._pristine, path)
+        return content.decode(errors="replace")
 
     def _source(self, copy: Copy, path: str) -> str:
         try:
             place = safe_paths.inside(copy.root, path, self._path)
-            return safe_paths.read_bytes(copy.root, place).decode(errors="replace")
+            content = safe_paths.read_bytes(copy.root, place)
+            return content.decode(errors="replace")
         except safe_paths.Refused:
             return ""
 
@@ -178,12 +222,16 @@ class Grader:
         if change.after is None or change.after.mode != LINK:
             return False
         target = os.fsdecode(self._repo.blob(change.after.blob))
+        if target.startswith("/"):
+            return True
         names = [name for name in target.split("/") if name not in ("", ".")]
-        if names != sorted(names, key=lambda name: name != ".."):
+        up_first = sorted(names, key=lambda name: name != "..")
+        if names != up_first:
             # A name before `..` may be a link itself, so the target of `..` is unknown.
             return True
-        inside = posixpath.normpath(posixpath.join(posixpath.dirname(change.path), target))
-        return target.startswith("/") or inside == ".." or inside.startswith("../")
+        folder = posixpath.dirname(change.path)
+        inside = posixpath.normpath(posixpath.join(folder, target))
+        return inside == ".." or inside.startswith("../")
 
     def _restore(self, copy: Copy, verified: str) -> list[Reverted]:
         """Restore the protected files that a command has changed, and remove bytecode and caches among them."""
@@ -193,7 +241,12 @@ class Grader:
             # Its changes are unknown.
             copy.reset(verified)
             return []
-        reverted = [change for change in changes if self._decides(change)]
-        hidden = [path for path in copy.excluded if posixpath.basename(path) in EXCLUDED or self.protected(path)]
-        copy.restore(verified, [*hidden, *(change.path for change in reverted)])
-        return [Reverted(change.path, f"{change.word} by a command") for change in reverted]
+        # They are in no tree, so no change shows them.
+        paths = [path for path in copy.excluded if posixpath.basename(path) in EXCLUDED or self.protected(path)]
+        reverted = []
+        for change in changes:
+            if self._decides(change):
+                paths.append(change.path)
+                reverted.append(Reverted(change.path, f"{change.word} by a command"))
+        copy.restore(verified, paths)
+        return reverted

@@ -38,85 +38,188 @@ class Bubblewrap(Plan):
 
     def start(self, streams: Streams, starting: int) -> int:
         """Stage the paths that only root reaches, become the run's user, and spawn bubblewrap."""
-        request = self.request
         if self.user is not None:
-            staging.stage(*self.reached(), self.user)
-            # With `inherit`, two of them belong to the caller.
-            for stream in [*([] if request.inherit else streams.standard[1:]), *streams.own]:
-                give(stream, self.user)
-            kernel.become(self.user)
-        self.guards = tuple(Guard(source, target) for source, target, _, guarded in request.binds if guarded)
-        arguments, contents = self.arguments(_FIRST + 1)
-        held = streams.numbered(starting)
-        held |= {
-            _FIRST + index: protocol.memory_file(each)
-            for index, each in enumerate([b"\0".join(map(os.fsencode, arguments)), *contents])
-        }
+            self._become(self.user, streams)
+        self._guard()
+        held = self._descriptors(streams, starting)
+        # All are first moved above the numbers that they get in the child, so that none overwrites another.
         above = _FIRST + len(held)
-        moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above) for new, old in held.items()}
+        moved = {}
+        for new, old in held.items():
+            moved[new] = fcntl.fcntl(old, fcntl.F_DUPFD_CLOEXEC, above)
         try:
-            return os.posix_spawn(
-                request.tool,
-                ["bwrap", "--args", str(_FIRST), "--", *self.command()],
-                {"PATH": "/usr/bin:/bin"},
-                file_actions=[(os.POSIX_SPAWN_DUP2, old, new) for new, old in moved.items()],
-                setsigdef=IGNORED,
-            )
+            return self._spawn(moved)
         finally:
-            for number in (*moved.values(), *(old for new, old in held.items() if new > COLLECTED)):
+            for number in moved.values():
                 os.close(number)
+            for new, old in held.items():
+                if new > COLLECTED:
+                    os.close(old)
 
     def settle(self) -> None:
         for guard in self.guards:
             guard.release()
 
+    def _become(self, user: int, streams: Streams) -> None:
+        readable, writable = self.reached()
+        staging.stage(readable, writable, user)
+        # With `inherit`, standard output and error belong to the caller.
+        if not self.request.inherit:
+            for stream in streams.standard[1:]:
+                give(stream, user)
+        for stream in streams.own:
+            give(stream, user)
+        kernel.become(user)
+
+    def _guard(self) -> None:
+        guards = []
+        for source, target, _, guarded in self.request.binds:
+            if guarded:
+                guards.append(Guard(source, target))
+        self.guards = tuple(guards)
+
+    def _descriptors(self, streams: Streams, starting: int) -> dict[int, int]:
+        """Map the numbers of the descriptors in the child to the present ones: streams, options, contents."""
+        arguments, contents = self.arguments(_FIRST + 1)
+        # In a file, since they may be longer than a command line can be.
+        options = b"\0".join(map(os.fsencode, arguments))
+        held = streams.numbered(starting)
+        for number, content in enumerate([options, *contents], _FIRST):
+            held[number] = protocol.memory_file(content)
+        return held
+
+    def _spawn(self, descriptors: dict[int, int]) -> int:
+        command = ["bwrap", "--args", str(_FIRST), "--"]
+        command += self.command()
+        actions = [(os.POSIX_SPAWN_DUP2, old, new) for new, old in descriptors.items()]
+        return os.posix_spawn(
+            self.request.tool,
+            command,
+            {"PATH": "/usr/bin:/bin"},
+            file_actions=actions,
+            setsigdef=IGNORED,
+        )
+
     def arguments(self, first: int) -> tuple[list[str], list[bytes]]:
         """Return the options, and the contents of the descriptors that they refer to, numbered from `first`."""
         request = self.request
-        contents: list[bytes] = []
+        options = _Options(first)
+        self._isolate(options)
+        self._mount_memory(options)
+        self._expose(options)
+        self._hide(options)
+        _write_etc(options)
+        self._bind(options)
+        for name, blob in request.files.items():
+            options.write(os.path.join(WORK, name), blob, "0755")
+        # Only file systems with a size may grow.
+        for path in ("/proc", "/dev", "/"):
+            options.add("--remount-ro", path)
+        options.add("--chdir", request.cwd or WORK)
+        environment = {**ENVIRONMENT, **request.env}
+        for name, value in environment.items():
+            options.add("--setenv", name, value)
+        code = seccomp.assemble(network=request.network, fork=request.fork, namespaces=True, unix=request.unix)
+        options.add("--seccomp", options.descriptor(code))
+        # The options are separated by NULs: one in a word would make an option of its rest.
+        if any("\0" in word for word in options.words):
+            raise ValueError("a NUL in an option of bubblewrap")
+        return options.words, options.contents
 
-        def content(data: bytes) -> str:
-            contents.append(data)
-            return str(first + len(contents) - 1)
+    def _isolate(self, options: _Options) -> None:
+        options.add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+        options.add("--die-with-parent")
+        options.add("--new-session")
+        options.add("--hostname", "sandbox")
+        options.add("--clearenv")
+        options.add("--uid", str(USER))
+        options.add("--gid", str(USER))
+        if not self.request.network:
+            options.add("--unshare-net")
+        options.add("--disable-userns")
+        options.add("--cap-drop", "ALL")
 
-        words = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
-        words += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
-        words += ["--uid", str(USER), "--gid", str(USER)]
-        words += [] if request.network else ["--unshare-net"]
-        words += ["--disable-userns", "--cap-drop", "ALL"]
-        words += ["--proc", "/proc", "--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
-        words += ["--size", str(request.limits.disk), "--tmpfs", "/tmp", "--dir", WORK, "--dir", HOME]
-        for path in request.exposed:
-            again = os.path.islink(path) and _leads_into(path, request.exposed)
-            words += ["--symlink", os.readlink(path), path] if again else ["--ro-bind", path, path]
-        for path in request.hidden:
-            for exposed in request.exposed:
+    def _mount_memory(self, options: _Options) -> None:
+        disk = str(self.request.limits.disk)
+        options.add("--proc", "/proc")
+        options.add("--dev", "/dev")
+        options.add("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm")
+        options.add("--size", disk, "--tmpfs", "/tmp")
+        options.add("--dir", WORK)
+        options.add("--dir", HOME)
+
+    def _expose(self, options: _Options) -> None:
+        exposed = self.request.exposed
+        for path in exposed:
+            # bubblewrap would mount what a link leads to, which is visible already.
+            if os.path.islink(path) and _leads_into(path, exposed):
+                options.add("--symlink", os.readlink(path), path)
+            else:
+                options.add("--ro-bind", path, path)
+
+    def _hide(self, options: _Options) -> None:
+        """Cover the hidden folders, in each exposed folder above one."""
+        for path in self.request.hidden:
+            for exposed in self.request.exposed:
+                # What a link leads to is exposed at its own path, too.
+                if os.path.islink(exposed):
+                    continue
                 inside = os.path.relpath(path, os.path.realpath(exposed))
-                if not os.path.islink(exposed) and inside.split("/")[0] not in ("..", ".") and os.path.isdir(path):
-                    at = os.path.join(exposed, inside)
-                    words += ["--size", "4096", "--tmpfs", at, "--remount-ro", at]
-        for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS)):
-            words += ["--perms", "0644", "--file", content(text.encode()), f"/etc/{name}"]
+                top = inside.split("/")[0]
+                if top in ("..", ".") or not os.path.isdir(path):
+                    continue
+                options.cover(os.path.join(exposed, inside))
+
+    def _bind(self, options: _Options) -> None:
         mounts: dict[str, list[str]] = {}
         for guard in self.guards:
-            mounts |= guard.mounts()
-        for source, target, writable, _ in request.binds:
-            mounts[target] = ["--bind" if writable else "--ro-bind", source, target]
-        words += [word for target in sorted(mounts) for word in mounts[target]]
-        for name, blob in request.files.items():
-            words += ["--perms", "0755", "--file", content(blob), os.path.join(WORK, name)]
-        # Only file systems with a size may grow.
-        words += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
-        words += ["--chdir", request.cwd or WORK]
-        for name, value in {**ENVIRONMENT, **request.env}.items():
-            words += ["--setenv", name, value]
-        code = seccomp.assemble(network=request.network, fork=request.fork, namespaces=True, unix=request.unix)
-        words += ["--seccomp", content(code)]
-        if any("\0" in word for word in words):
-            raise ValueError("a NUL in an option of bubblewrap")
-        return words, contents
+            mounts.update(guard.mounts())
+        for source, target, writable, _ in self.request.binds:
+            if writable:
+                mounts[target] = ["--bind", source, target]
+            else:
+                mounts[target] = ["--ro-bind", source, target]
+        # In this order, a folder is mounted before what lies in it.
+        for target in sorted(mounts):
+            options.add(*mounts[target])
+
+
+class _Options:
+    """The options of one run, and the contents of the descriptors that they refer to.
+
+    Args:
+        first: The number of the first of these descriptors.
+    """
+
+    def __init__(self, first: int) -> None:
+        self.words: list[str] = []
+        self.contents: list[bytes] = []
+        self._first = first
+
+    def add(self, *words: str) -> None:
+        self.words += words
+
+    def descriptor(self, content: bytes) -> str:
+        """Return the number of a new descriptor, from which bubblewrap will read a content."""
+        number = self._first + len(self.contents)
+        self.contents.append(content)
+        return str(number)
+
+    def write(self, path: str, content: bytes, mode: str) -> None:
+        self.add("--perms", mode, "--file", self.descriptor(content), path)
+
+    def cover(self, path: str) -> None:
+        """Cover a folder by an empty one that nothing can be written to."""
+        self.add("--size", "4096", "--tmpfs", path, "--remount-ro", path)
+
+
+def _write_etc(options: _Options) -> None:
+    for name, text in (("passwd", _PASSWD), ("group", _GROUP), ("hosts", _HOSTS)):
+        options.write(f"/etc/{name}", text.encode(), "0644")
 
 
 def _leads_into(link: str, folders: Sequence[str]) -> bool:
     real = os.path.realpath(link)
-    return any(real.startswith(f"{folder}/") for folder in folders) or real in folders
+    if real in folders:
+        return True
+    return any(real.startswith(f"{folder}/") for folder in folders)

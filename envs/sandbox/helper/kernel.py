@@ -7,13 +7,30 @@ import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
-MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 16384, 1 << 18
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUSER = 0x10000000
 
-SIGINT, SIGKILL, SIGPIPE, SIGTERM, SIGCHLD, SIGSTOP, SIGXFSZ = 2, 9, 13, 15, 17, 19, 25
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
-_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+# The module `signal` takes too long to import.
+SIGINT = 2
+SIGKILL = 9
+SIGPIPE = 13
+SIGTERM = 15
+SIGCHLD = 17
+SIGSTOP = 19
+SIGXFSZ = 25
+_SIG_DFL = 0
+_SIG_IGN = 1
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_SECCOMP = 22
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_SECCOMP_MODE_FILTER = 2
 _NOBODY = 65534
 
 
@@ -32,7 +49,10 @@ class suppress:  # noqa: N801 - as in contextlib, whose import takes too long
 
 def handle(number: int, *, ignored: bool) -> None:
     """Ignore a signal, or let it have its usual effect."""
-    _libc.signal(number, ctypes.c_void_p(1 if ignored else 0))
+    handler = _SIG_DFL
+    if ignored:
+        handler = _SIG_IGN
+    _libc.signal(number, ctypes.c_void_p(handler))
 
 
 def _checked(result: int, what: str) -> int:
@@ -44,13 +64,24 @@ def _checked(result: int, what: str) -> int:
 
 def syscall(what: str, number: int, *arguments: object) -> int:
     """Make a system call by its number; `what` is its name for the error."""
-    converted = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
-    return _checked(_libc.syscall(ctypes.c_long(number), *converted), what)
+    converted = [_converted(each) for each in arguments]
+    result = _libc.syscall(ctypes.c_long(number), *converted)
+    return _checked(result, what)
+
+
+def _converted(argument: object) -> object:
+    # ctypes would pass an int in 32 bits.
+    if isinstance(argument, int):
+        return ctypes.c_long(argument)
+    return argument
 
 
 def _prctl(what: str, option: int, *arguments: int) -> int:
+    # Some options fail unless the arguments that they do not use are 0.
     padded = [*arguments, 0, 0, 0, 0][:4]
-    return _checked(_libc.prctl(option, *(ctypes.c_ulong(each) for each in padded)), what)
+    converted = [ctypes.c_ulong(each) for each in padded]
+    result = _libc.prctl(option, *converted)
+    return _checked(result, what)
 
 
 def unshare(flags: int) -> None:
@@ -60,8 +91,12 @@ def unshare(flags: int) -> None:
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
     """Mount a file system, or change a mount."""
-    arguments = (source.encode(), target.encode(), kind.encode() if kind else None)
-    _checked(_libc.mount(*arguments, ctypes.c_ulong(flags), options.encode() or None), f"mount {target}")
+    given_kind = None
+    if kind is not None:
+        given_kind = kind.encode()
+    given_options = options.encode() or None
+    result = _libc.mount(source.encode(), target.encode(), given_kind, ctypes.c_ulong(flags), given_options)
+    _checked(result, f"mount {target}")
 
 
 def adopt_orphans() -> None:
@@ -71,7 +106,7 @@ def adopt_orphans() -> None:
 
 def die_with_parent() -> None:
     """Be killed when the parent ends. A change of user resets this."""
-    _prctl("prctl(PR_SET_PDEATHSIG)", _PR_SET_PDEATHSIG, 9)
+    _prctl("prctl(PR_SET_PDEATHSIG)", _PR_SET_PDEATHSIG, SIGKILL)
 
 
 def no_new_privileges() -> None:
@@ -94,6 +129,7 @@ def load_filter(program: bytes) -> None:
     class Program(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
+    # A step is 8 bytes long.
     given = Program(len(program) // 8, ctypes.addressof(code))
     _prctl("prctl(PR_SET_SECCOMP)", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(given))
 
@@ -109,12 +145,17 @@ def own_user() -> int | None:
         return None
     with open("/proc/self/uid_map", encoding="utf-8") as file:
         rows = [tuple(map(int, line.split())) for line in file]
+    # Each row is a range of ids: the first one inside, the first one outside, and their number.
     start, _, count = max(rows, key=lambda row: row[2])
+    # A container may have too few ids for this.
     if count < 1024:
         return None
     half = min(count, 1 << 31) // 2
     user = start + half + os.getpid() % (half - 2)
-    return _NOBODY - 1 if user == _NOBODY else user
+    # The host may run services as nobody.
+    if user == _NOBODY:
+        return _NOBODY - 1
+    return user
 
 
 def become(user: int) -> None:

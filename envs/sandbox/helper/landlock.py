@@ -16,6 +16,8 @@ from langgraph_reflexion.envs.sandbox.helper.launch import (
     ENVIRONMENT,
     RESULT,
     STARTED,
+    STDERR,
+    STDOUT,
     Plan,
     Streams,
     give,
@@ -30,9 +32,15 @@ if TYPE_CHECKING:
 
     from langgraph_reflexion.envs.sandbox.helper.protocol import Request
 
-_CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
+_CREATE = 444
+_ADD_RULE = 445
+_RESTRICT = 446
 
-_EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_EXECUTE = 1 << 0
+_WRITE = 1 << 1
+_READ = 1 << 2
+_LIST = 1 << 3
+_TRUNCATE = 1 << 14
 _ON_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _READING = _EXECUTE | _READ | _LIST
 _TCP = 0b11  # bind and connect, since the fourth version
@@ -53,16 +61,15 @@ def restrict(readable: Iterable[str], writable: Iterable[str], hidden: Sequence[
     They may read and execute some paths that exist, except those below `hidden`, and do anything in others.
     """
     known = version()
-    everything = (1 << (13 if known < 2 else 14 if known < 3 else 15)) - 1
-    handled_network = 0 if network or known < 4 else _TCP
-    attributes = struct.pack("QQQ", everything, handled_network, _SCOPES if known >= 6 else 0)
-    size = 24 if known >= 6 else 16 if known >= 4 else 8
-    rules = kernel.syscall("landlock_create_ruleset", _CREATE, attributes, size, 0)
+    everything = _all_rights(known)
+    attributes = _attributes(known, everything, network=network)
+    rules = kernel.syscall("landlock_create_ruleset", _CREATE, attributes, len(attributes), 0)
     try:
         for path, access in _without(readable, hidden):
             _allow(rules, path, access)
         for path in _DEVICES:
             _allow(rules, path, _READ | _WRITE)
+        # Only its own part of /proc: the programs that it starts do without.
         _allow(rules, f"/proc/{os.getpid()}/task", _LIST)
         for name in _PROC:
             _allow(rules, f"/proc/{os.getpid()}/{name}", _READ | _LIST)
@@ -72,6 +79,29 @@ def restrict(readable: Iterable[str], writable: Iterable[str], hidden: Sequence[
         kernel.syscall("landlock_restrict_self", _RESTRICT, rules, 0)
     finally:
         os.close(rules)
+
+
+def _all_rights(known: int) -> int:
+    """Return all rights that are restricted, of those that a version of Landlock knows."""
+    rights = 13
+    if known >= 2:
+        rights += 1  # moving to another folder
+    if known >= 3:
+        rights += 1  # truncating
+    return (1 << rights) - 1
+
+
+def _attributes(known: int, rights: int, *, network: bool) -> bytes:
+    """Return the structure of what is restricted, as long as a version of Landlock expects it."""
+    restricted = [rights]
+    if known >= 4:
+        connections = _TCP
+        if network:
+            connections = 0
+        restricted.append(connections)
+    if known >= 6:
+        restricted.append(_SCOPES)
+    return struct.pack(f"{len(restricted)}Q", *restricted)
 
 
 def _without(readable: Iterable[str], hidden: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -84,7 +114,8 @@ def _without(readable: Iterable[str], hidden: Sequence[str]) -> Iterator[tuple[s
             yield path, _READING
             continue
         yield path, _LIST
-        yield from _without((os.path.join(real, name) for name in os.listdir(real)), hidden)
+        inside = [os.path.join(real, name) for name in os.listdir(real)]
+        yield from _without(inside, hidden)
 
 
 def _allow(rules: int, path: str, access: int) -> None:
@@ -93,6 +124,7 @@ def _allow(rules: int, path: str, access: int) -> None:
     except OSError:
         return  # missing and unreachable paths need no permission
     try:
+        # The kernel refuses rights on folders in a rule for a file.
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             access &= _ON_FILES
         rule = ctypes.create_string_buffer(struct.pack("=Qi", access, place))
@@ -107,11 +139,14 @@ class Landlock(Plan):
     def __init__(self, request: Request, user: int | None) -> None:
         super().__init__(request, user)
         above = os.environ["TMPDIR"]
+        # The run's user has to reach its folder.
         if user is not None and not staging.reachable(above):
             above = "/tmp"
         staging.sweep(above)
         self.folder, _ = staging.make(above)  # this process holds the lock until it ends
-        self.work, self.home, self.temporary = (os.path.join(self.folder, name) for name in ("work", "home", "tmp"))
+        self.work = os.path.join(self.folder, "work")
+        self.home = os.path.join(self.folder, "home")
+        self.temporary = os.path.join(self.folder, "tmp")
         for folder in (self.work, self.home, self.temporary):
             os.mkdir(folder)
 
@@ -127,6 +162,7 @@ class Landlock(Plan):
             ordinary_signals()
             self._enter()
         except BaseException as error:
+            # The supervisor makes a fault of it.
             with kernel.suppress(OSError):
                 os.write(STARTED, f"!{error}".encode()[:4000])
         finally:
@@ -135,28 +171,39 @@ class Landlock(Plan):
     def _enter(self) -> NoReturn:
         """Restrict this process and become the program."""
         self._prepare()
-        # A limit on processes counts all of the user.
-        command = self.command(others=0 if self.user is not None else _processes_of(os.getuid()))
+        others = 0
+        if self.user is None:
+            # A limit on processes counts all of the user.
+            others = _processes_of(os.getuid())
+        command = self.command(others)
         self.confine()
         self._write_files()
         os.execve(command[0], command, self.environment())
 
     def _prepare(self) -> None:
-        request = self.request
         os.setsid()
-        folder = request.cwd or self.work
+        folder = self.request.cwd or self.work
         if self.user is not None:
-            staging.stage(*self.reached(), self.user)
-            for root, _, names in os.walk(self.folder):
-                for each in (root, *(os.path.join(root, name) for name in names)):
-                    os.chown(each, self.user, self.user)
-            # Streams of the caller keep their owner.
-            for stream in (RESULT,) if request.inherit else range(1, RESULT + 1):
-                give(stream, self.user)
+            readable, writable = self.reached()
+            staging.stage(readable, writable, self.user)
+            self._give_all(self.user)
         os.chdir(folder)
         if self.user is not None:
             kernel.become(self.user)
+        # Only now, since a change of user resets it.
         kernel.die_with_parent()
+
+    def _give_all(self, user: int) -> None:
+        """Let the user own the run's folder and open its streams."""
+        for root, _, names in os.walk(self.folder):
+            os.chown(root, user, user)
+            for name in names:
+                os.chown(os.path.join(root, name), user, user)
+        give(RESULT, user)
+        # Streams of the caller keep their owner.
+        if not self.request.inherit:
+            give(STDOUT, user)
+            give(STDERR, user)
 
     def _write_files(self) -> None:
         """Write the files, already restricted: a link left by an earlier run leads nowhere."""
@@ -169,15 +216,20 @@ class Landlock(Plan):
     def confine(self) -> None:
         """Apply the restrictions."""
         request = self.request
-        readable, written = self.reached()
-        restrict(readable, [self.folder, *written], request.hidden, network=request.network)
-        kernel.load_filter(seccomp.assemble(network=request.network, fork=request.fork, namespaces=False, unix=False))
+        readable, writable = self.reached()
+        writable.append(self.folder)
+        restrict(readable, writable, request.hidden, network=request.network)
+        code = seccomp.assemble(network=request.network, fork=request.fork, namespaces=False, unix=False)
+        kernel.load_filter(code)
 
     def environment(self) -> dict[str, str]:
         """Return the program's whole environment."""
-        own = {"HOME": self.home, "TMPDIR": self.temporary}
-        own["GIT_CONFIG_NOSYSTEM"] = "1"  # git fails if it may not read the system's settings
-        return {**ENVIRONMENT, **own, **self.request.env}
+        environment = dict(ENVIRONMENT)
+        environment["HOME"] = self.home
+        environment["TMPDIR"] = self.temporary
+        environment["GIT_CONFIG_NOSYSTEM"] = "1"  # git fails if it may not read the system's settings
+        environment.update(self.request.env)
+        return environment
 
 
 class BareHost(Landlock):
@@ -190,12 +242,14 @@ class BareHost(Landlock):
 
 
 def _processes_of(user: int) -> int:
+    """Return the number of all processes and threads of a user."""
     count = 0
-    for number in os.listdir("/proc"):
-        if number.isdigit():
-            try:
-                if os.stat(f"/proc/{number}").st_uid == user:
-                    count += len(os.listdir(f"/proc/{number}/task"))
-            except OSError:
-                continue  # it has ended
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            if os.stat(f"/proc/{name}").st_uid == user:
+                count += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            continue  # it has ended
     return count

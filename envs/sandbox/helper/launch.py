@@ -35,8 +35,16 @@ class Streams:
 
     def numbered(self, starting: int) -> dict[int, int]:
         """Map the numbers in the child to the present ones. `starting` reports that the sandbox is ready."""
+        stdin, stdout, stderr = self.standard
         result, collected = self.own
-        return dict(enumerate([*self.standard, result, starting, collected]))
+        return {
+            STDIN: stdin,
+            STDOUT: stdout,
+            STDERR: stderr,
+            RESULT: result,
+            STARTED: starting,
+            COLLECTED: collected,
+        }
 
 
 class Plan(ABC):
@@ -52,9 +60,14 @@ class Plan(ABC):
 
     def reached(self) -> tuple[list[str], list[str]]:
         """Return the host paths that the run may read, and those that it may write to."""
-        binds = self.request.binds
-        read = [source for source, _, writable, _ in binds if not writable]
-        return [*self.request.exposed, *read], [source for source, _, writable, _ in binds if writable]
+        readable = list(self.request.exposed)
+        written = []
+        for source, _, writable, _ in self.request.binds:
+            if writable:
+                written.append(source)
+            else:
+                readable.append(source)
+        return readable, written
 
     @abstractmethod
     def start(self, streams: Streams, starting: int) -> int:
@@ -73,16 +86,25 @@ class Plan(ABC):
         """
         collect = self.request.collect
         values = kernel_limits(self.request.limits, others)
-        later = {"nproc": values.pop("nproc")} if collect else {}
-        shell = ["/bin/sh", "-c", script(collect), "sandbox"]
-        return [*limited(values), *shell, *(limited(later) if later else []), *self.request.argv]
+        later = {}
+        if collect:
+            later["nproc"] = values.pop("nproc")
+        command = limited(values)
+        command += ["/bin/sh", "-c", script(collect), "sandbox"]
+        if later:
+            command += limited(later)
+        command += self.request.argv
+        return command
 
 
 def renumber(wanted: dict[int, int]) -> None:
     """Move descriptors, given as new number from 0 on to old, and close all others."""
-    held = {new: fcntl.fcntl(old, fcntl.F_DUPFD, len(wanted) + 64) for new, old in wanted.items()}
-    for new, old in held.items():
+    # All are first moved above the new numbers, so that none overwrites another.
+    above = len(wanted) + 64
+    moved = {new: fcntl.fcntl(old, fcntl.F_DUPFD, above) for new, old in wanted.items()}
+    for new, old in moved.items():
         os.dup2(old, new)
+    # The program must not get the control socket nor any other descriptor of this process.
     os.closerange(len(wanted), 1 << 20)
 
 
@@ -122,14 +144,20 @@ def kernel_limits(limits: Limits, others: int) -> dict[str, int]:
 
 def allowed(name: str, value: int) -> int:
     """Return a limit, or this process's own hard limit if that is lower."""
-    hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
-    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+    _, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
+    if hard == resource.RLIM_INFINITY:
+        return value
+    return min(value, hard)
 
 
 def limited(values: dict[str, int]) -> list[str]:
     """Return the prefix of a command that runs the rest of it with limits."""
-    most = {name: allowed(name, value) for name, value in values.items()}
-    return ["/usr/bin/prlimit", *(f"--{name}={value}:{value}" for name, value in most.items()), "--"]
+    prefix = ["/usr/bin/prlimit"]
+    for name, value in values.items():
+        most = allowed(name, value)
+        prefix.append(f"--{name}={most}:{most}")
+    prefix.append("--")
+    return prefix
 
 
 def script(collect: Sequence[str]) -> str:
@@ -137,7 +165,13 @@ def script(collect: Sequence[str]) -> str:
     begin = f"printf + >&{STARTED}; exec {STARTED}>&-; "
     if not collect:
         return f'{begin} exec "$@" {COLLECTED}>&-'
-    names = " ".join("'" + f"./{name}".replace("'", "'\"'\"'") + "'" for name in collect)
+    names = " ".join(_quoted(f"./{name}") for name in collect)
     # A hard link to a file that is already in the archive would have no content.
     pack = f"tar --hard-dereference -cf - {names} 2>/dev/null >&{COLLECTED} {RESULT}>&-"
     return f'{begin} "$@" {COLLECTED}>&-; status=$?; {pack}; exit $status'
+
+
+def _quoted(word: str) -> str:
+    # As `shlex.quote` does, whose import takes too long.
+    inner = word.replace("'", "'\"'\"'")
+    return f"'{inner}'"

@@ -58,15 +58,18 @@ class Request:
 
 def dump(request: Request) -> int:
     """Write a request to a memory file, and return its descriptor."""
-    limits = {name: getattr(request.limits, name) for name in request.limits.__slots__}
-    return memory_file(marshal.dumps({**vars(request), "limits": limits}))
+    fields = dict(vars(request))
+    fields["limits"] = {name: getattr(request.limits, name) for name in request.limits.__slots__}
+    return memory_file(marshal.dumps(fields))
 
 
 def load(descriptor: int) -> Request:
     """Read and close what `dump` wrote."""
     with os.fdopen(descriptor, "rb") as file:
         fields = marshal.load(file)
-    return Request(**{**fields, "limits": SimpleNamespace(**fields["limits"])})
+    # The class of the limits would import what the helper does without.
+    fields["limits"] = SimpleNamespace(**fields["limits"])
+    return Request(**fields)
 
 
 def memory_file(content: bytes) -> int:

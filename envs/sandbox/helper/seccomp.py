@@ -21,9 +21,14 @@ def _table(text: str) -> dict[str, Numbers]:
     found = {}
     for entry in text.split(","):
         name, *numbers = entry.split()
-        first, last = (None if each == "-" else int(each) for each in (numbers[0], numbers[-1]))
-        found[name] = (first, last)
+        found[name] = (_number(numbers[0]), _number(numbers[-1]))
     return found
+
+
+def _number(text: str) -> int | None:
+    if text == "-":
+        return None
+    return int(text)
 
 
 _REFUSED = _table(
@@ -111,52 +116,130 @@ def assemble(*, network: bool, fork: bool, namespaces: bool, unix: bool) -> byte
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no system call filter for {machine}, only for {', '.join(_ARCHITECTURES)}")
     which, architecture = _ARCHITECTURES[machine]
-    code = [_jump(_LOAD, _ARCHITECTURE), _jump(_EQUAL, architecture, 1, 0), _jump(_RETURN, _KILL)]
-    code.append(_jump(_LOAD, _NUMBER))
+    code = _Code(which)
+    # The numbers below are those of one architecture: a call of another one ends the process.
+    code.add(_step(_LOAD, _ARCHITECTURE))
+    code.add(_step(_EQUAL, architecture, 1, 0))
+    code.add(_step(_RETURN, _KILL))
+    code.add(_step(_LOAD, _NUMBER))
     if machine == "x86_64":
-        code += [_jump(_AT_LEAST, 0x40000000, 0, 1), _refuse(errno.ENOSYS)]  # the x32 calls
-
-    def rule(numbers: Numbers, *body: bytes) -> None:
-        number = numbers[which]
-        if number is not None:
-            code.extend([_jump(_EQUAL, number, 0, len(body)), *body])
-
-    def check(name: str, argument: int, tests: list[bytes]) -> None:
-        rule(_CHECKED[name], _jump(_LOAD, argument), *tests, _jump(_RETURN, _ALLOW))
-
+        # The x32 calls have numbers of their own.
+        code.add(_step(_AT_LEAST, 0x40000000, 0, 1))
+        code.add(_refuse(errno.ENOSYS))
     # Frequent calls come first.
-    for name, (flags, mode) in _OPENS.items():
-        creates = [_jump(_ANY_BIT, _CREATES, 1, 0), _jump(_RETURN, _ALLOW)]
-        check(name, _argument(flags), [*creates, _jump(_LOAD, _argument(mode)), *_no_bit(_SETUID_OR_SETGID)])
-    for name, mode in _MODES.items():
-        check(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
-    refused = [(_REFUSED, errno.EPERM), (_ABSENT, errno.ENOSYS), (_ATTRIBUTES, errno.EOPNOTSUPP)]
-    for table, error in [*refused, *([] if namespaces else [(_HOST, errno.EPERM)])]:
-        for numbers in table.values():
-            rule(numbers, _refuse(error))
+    _check_modes(code)
+    code.refuse(_REFUSED, errno.EPERM)
+    code.refuse(_ABSENT, errno.ENOSYS)
+    code.refuse(_ATTRIBUTES, errno.EOPNOTSUPP)
     if not namespaces:
-        for name in _OF_A_PROCESS:
-            check(name, _FIRST, _only(0))
-        for name, one in _OF_MANY.items():
-            check(name, _FIRST, [*_only(one), _jump(_LOAD, _SECOND), *_only(0)])
-    clone = _no_bit(_NAMESPACES)
+        code.refuse(_HOST, errno.EPERM)
+        _check_processes(code)
+    _check_clone(code, fork=fork)
+    _check_terminal(code)
+    families = []
+    if unix:
+        families.append(_UNIX)
+    if network or namespaces:
+        families += [_INET, _INET6, _NETLINK]
+    _check_sockets(code, families)
+    code.add(_step(_RETURN, _ALLOW))
+    return b"".join(code.steps)
+
+
+class _Code:
+    """The code of a filter, for one machine.
+
+    Args:
+        which: The machine's place in `Numbers`.
+    """
+
+    def __init__(self, which: int) -> None:
+        self.steps: list[bytes] = []
+        self._which = which
+
+    def add(self, step: bytes) -> None:
+        self.steps.append(step)
+
+    def rule(self, numbers: Numbers, body: list[bytes]) -> None:
+        """Run the body for one call, and pass over it for all others."""
+        number = numbers[self._which]
+        if number is None:
+            return
+        self.add(_step(_EQUAL, number, 0, len(body)))
+        self.steps += body
+
+    def refuse(self, table: dict[str, Numbers], error: int) -> None:
+        for numbers in table.values():
+            self.rule(numbers, [_refuse(error)])
+
+    def check(self, name: str, argument: int, tests: list[bytes]) -> None:
+        """Allow a call that passes the tests, which begin with this argument."""
+        load = _step(_LOAD, argument)
+        allow = _step(_RETURN, _ALLOW)
+        self.rule(_CHECKED[name], [load, *tests, allow])
+
+
+def _check_modes(code: _Code) -> None:
+    for name, (flags, mode) in _OPENS.items():
+        tests = [_step(_ANY_BIT, _CREATES, 1, 0), _step(_RETURN, _ALLOW)]
+        tests.append(_step(_LOAD, _argument(mode)))
+        tests += _no_bit(_SETUID_OR_SETGID)
+        code.check(name, _argument(flags), tests)
+    for name, mode in _MODES.items():
+        code.check(name, _argument(mode), _no_bit(_SETUID_OR_SETGID))
+
+
+def _check_processes(code: _Code) -> None:
+    """Let a process change limits and priority of itself only, which has the number 0."""
+    for name in _OF_A_PROCESS:
+        code.check(name, _FIRST, _only(0))
+    for name, one in _OF_MANY.items():
+        tests = _only(one)
+        tests.append(_step(_LOAD, _SECOND))
+        tests += _only(0)
+        code.check(name, _FIRST, tests)
+
+
+def _check_clone(code: _Code, *, fork: bool) -> None:
+    tests = _no_bit(_NAMESPACES)
     if not fork:
         for name in ("fork", "vfork"):
-            rule(_CHECKED[name], _refuse(errno.EPERM))
-        clone += [_jump(_ANY_BIT, _THREAD, 1, 0), _refuse(errno.EPERM)]
-    check("clone", _FIRST, clone)
-    check("ioctl", _SECOND, [step for each in _TERMINAL_INPUT for step in (_jump(_EQUAL, each, 0, 1), _refuse(1))])
-    families = [*([_UNIX] if unix else []), *([_INET, _INET6, _NETLINK] if network or namespaces else [])]
-    allowed = [step for each in families for step in (_jump(_EQUAL, each, 0, 1), _jump(_RETURN, _ALLOW))]
-    check("socket", _FIRST, [*allowed, _refuse(errno.EACCES)])
-    pairs = _only(_UNIX)
+            code.rule(_CHECKED[name], [_refuse(errno.EPERM)])
+        tests.append(_step(_ANY_BIT, _THREAD, 1, 0))
+        tests.append(_refuse(errno.EPERM))
+    code.check("clone", _FIRST, tests)
+
+
+def _check_terminal(code: _Code) -> None:
+    tests = []
+    for request in _TERMINAL_INPUT:
+        tests.append(_step(_EQUAL, request, 0, 1))
+        tests.append(_refuse(errno.EPERM))
+    code.check("ioctl", _SECOND, tests)
+
+
+def _check_sockets(code: _Code, families: list[int]) -> None:
+    tests = []
+    for family in families:
+        tests.append(_step(_EQUAL, family, 0, 1))
+        tests.append(_step(_RETURN, _ALLOW))
+    tests.append(_refuse(errno.EACCES))
+    code.check("socket", _FIRST, tests)
+
+    pair = _only(_UNIX)
     if _UNIX not in families:
         # Datagram sockets of a pair are not tied together: either can send to any address.
-        pairs += [_jump(_LOAD, _SECOND), _jump(_MASK, _KIND), _jump(_EQUAL, _STREAM, 2, 0), *_only(_SEQPACKET)]
-    check("socketpair", _FIRST, pairs)
-    at_level = [_jump(_EQUAL, _SOCKET_LEVEL, 1, 0), _jump(_RETURN, _ALLOW), _jump(_LOAD, _THIRD)]
-    check("setsockopt", _SECOND, [*at_level, _jump(_EQUAL, _ZEROCOPY, 0, 1), _refuse(errno.ENOPROTOOPT)])
-    return b"".join([*code, _jump(_RETURN, _ALLOW)])
+        pair.append(_step(_LOAD, _SECOND))
+        pair.append(_step(_MASK, _KIND))
+        pair.append(_step(_EQUAL, _STREAM, 2, 0))
+        pair += _only(_SEQPACKET)
+    code.check("socketpair", _FIRST, pair)
+
+    option = [_step(_EQUAL, _SOCKET_LEVEL, 1, 0), _step(_RETURN, _ALLOW)]
+    option.append(_step(_LOAD, _THIRD))
+    option.append(_step(_EQUAL, _ZEROCOPY, 0, 1))
+    option.append(_refuse(errno.ENOPROTOOPT))
+    code.check("setsockopt", _SECOND, option)
 
 
 def _argument(index: int) -> int:
@@ -165,16 +248,19 @@ def _argument(index: int) -> int:
 
 
 def _only(value: int) -> list[bytes]:
-    return [_jump(_EQUAL, value, 1, 0), _refuse(errno.EPERM)]
+    """Refuse any other value of what is loaded."""
+    return [_step(_EQUAL, value, 1, 0), _refuse(errno.EPERM)]
 
 
 def _no_bit(bits: int) -> list[bytes]:
-    return [_jump(_ANY_BIT, bits, 0, 1), _refuse(errno.EPERM)]
+    """Refuse a value with any of these bits."""
+    return [_step(_ANY_BIT, bits, 0, 1), _refuse(errno.EPERM)]
 
 
-def _jump(operation: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+def _step(operation: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+    """Return one step. A comparison then passes over as many steps as `if_so` or `if_not` says."""
     return struct.pack("=HBBI", operation, if_so, if_not, value)
 
 
 def _refuse(error: int) -> bytes:
-    return _jump(_RETURN, _ERRNO | error)
+    return _step(_RETURN, _ERRNO | error)

@@ -9,7 +9,7 @@ from langgraph_reflexion.envs.sandbox.helper.kernel import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _OWN = (b"RssAnon", b"RssShmem", b"HugetlbPages", b"VmPTE", b"VmSwap")
@@ -20,6 +20,8 @@ _SHARED_MAP = (
 """A shared anonymous map, which a program may have named (PR_SET_VMA_ANON_NAME)."""
 _OVERLOOKED = 32 << 20
 """Bytes of shared memory on the whole machine that are not worth attributing."""
+_MOST_MAPS = 1 << 24
+"""Bytes of a process's list of maps that are read."""
 
 
 class Use:
@@ -36,7 +38,11 @@ class Use:
     def __init__(
         self, memory: int, cpu: float, places: list[str], each: dict[tuple[int, int], float], unshared: int
     ) -> None:
-        self.memory, self.cpu, self.places, self.each, self.unshared = memory, cpu, places, each, unshared
+        self.memory = memory
+        self.cpu = cpu
+        self.places = places
+        self.each = each
+        self.unshared = unshared
 
 
 class Ledger:
@@ -48,25 +54,34 @@ class Ledger:
 
     def add(self, living: dict[tuple[int, int], float]) -> float:
         """Add a sample of `Use.each`, and return the total seconds."""
-        self._ended += sum(cpu for key, cpu in self._living.items() if key not in living)
+        ended = sum(cpu for key, cpu in self._living.items() if key not in living)
+        self._ended += ended
         self._living = living
         return self._ended + sum(living.values())
 
 
 def use(root: int) -> Use:
     """Return the usage of all processes below `root`; processes that end meanwhile count as nothing."""
-    places, each = [], {}
-    memory, unshared, cpu = 0, 0, 0.0
+    places = []
+    each = {}
+    memory = 0
+    unshared = 0
+    cpu = 0.0
     for pid in below(root):
         place, status = _with_memory(pid)
         places.append(place)
         memory += _kilobytes(status, _OWN)
         unshared += _kilobytes(status, _NOT_SHARED)
+        # The name of the program, in parentheses, may hold anything.
         fields = _read(f"/proc/{pid}", "stat").rpartition(b")")[2].split()
-        if fields:
-            cpu += sum(map(int, fields[11:15])) / _TICKS
-            each[pid, int(fields[19])] = sum(map(int, fields[11:13])) / _TICKS
-    return Use(memory * 1024 + unmapped(places), cpu, places, each, unshared * 1024)
+        if not fields:
+            continue
+        user, system, reaped_user, reaped_system = map(int, fields[11:15])
+        cpu += (user + system + reaped_user + reaped_system) / _TICKS
+        started = int(fields[19])
+        each[pid, started] = (user + system) / _TICKS
+    memory_bytes = memory * 1024 + unmapped(places)
+    return Use(memory_bytes, cpu, places, each, unshared * 1024)
 
 
 def _with_memory(pid: int) -> tuple[str, bytes]:
@@ -76,21 +91,27 @@ def _with_memory(pid: int) -> tuple[str, bytes]:
     """
     place = f"/proc/{pid}"
     status = _read(place, "status")
-    if b"\nVmRSS:" not in status:
-        with suppress(OSError):
-            for thread in os.listdir(f"{place}/task"):
-                if b"\nVmRSS:" in (its := _read(f"{place}/task/{thread}", "status")):
-                    return f"{place}/task/{thread}", its
+    if b"\nVmRSS:" in status:
+        return place, status
+    with suppress(OSError):
+        for thread in os.listdir(f"{place}/task"):
+            thread_place = f"{place}/task/{thread}"
+            thread_status = _read(thread_place, "status")
+            if b"\nVmRSS:" in thread_status:
+                return thread_place, thread_status
     return place, status
 
 
 def proportional(places: list[str]) -> int:
     """Return the bytes of memory, dividing shared memory among its processes. Slower than `use`."""
-    own = sum(_kilobytes(_read(each, "status"), _NOT_SHARED) for each in places)
-    parts = [_read(each, "smaps_rollup") for each in places]
-    own += sum(_kilobytes(each, (b"Pss_Anon",)) for each in parts)
-    shared = 1024 * sum(_kilobytes(each, (b"Pss_Shmem",)) for each in parts)
-    return 1024 * own + max(shared, unmapped(places))
+    own = 0
+    shared = 0
+    for place in places:
+        own += _kilobytes(_read(place, "status"), _NOT_SHARED)
+        parts = _read(place, "smaps_rollup")
+        own += _kilobytes(parts, (b"Pss_Anon",))
+        shared += _kilobytes(parts, (b"Pss_Shmem",))
+    return 1024 * own + max(1024 * shared, unmapped(places))
 
 
 def unmapped(places: list[str]) -> int:
@@ -100,27 +121,43 @@ def unmapped(places: list[str]) -> int:
     Root can read its size; other users only the size of the mapping.
     """
     there = kernel.shared_memory()
+    # Then the maps of all processes need not be read.
     if there <= _OVERLOOKED:
         return 0
     import re  # rarely needed, and slow to import
 
+    # By the number of the memory, which several processes may map.
     exact: dict[bytes, int] = {}
-    room: dict[bytes, dict[tuple[int, int], None]] = {}
+    mapped: dict[bytes, set[tuple[int, int]]] = {}
     for place in places:
-        for begin, end, offset, which in re.findall(_SHARED_MAP, _read(place, "maps", 1 << 24), re.MULTILINE):
+        maps = _read(place, "maps", _MOST_MAPS)
+        for begin, end, offset, which in re.findall(_SHARED_MAP, maps, re.MULTILINE):
             if which in exact:
                 continue
             try:
-                exact[which] = 512 * os.stat(f"{place}/map_files/{begin.decode()}-{end.decode()}").st_blocks
+                exact[which] = _size(place, begin, end)
             except OSError:
-                at = int(offset, 16)
-                room.setdefault(which, {})[at, at + int(end, 16) - int(begin, 16)] = None
-    guessed = sum(_covered(list(parts)) for which, parts in room.items() if which not in exact)
+                # Several processes may have mapped different parts of it.
+                first = int(offset, 16)
+                length = int(end, 16) - int(begin, 16)
+                mapped.setdefault(which, set()).add((first, first + length))
+    guessed = 0
+    for which, parts in mapped.items():
+        if which not in exact:
+            guessed += _covered(parts)
     return sum(exact.values()) + min(guessed, there)
 
 
-def _covered(parts: list[tuple[int, int]]) -> int:
-    length, reached = 0, 0
+def _size(place: str, begin: bytes, end: bytes) -> int:
+    """Return the bytes of what a process has mapped between two addresses."""
+    mapped = os.stat(f"{place}/map_files/{begin.decode()}-{end.decode()}")
+    return 512 * mapped.st_blocks
+
+
+def _covered(parts: Iterable[tuple[int, int]]) -> int:
+    """Return the length that parts cover together, which may overlap."""
+    length = 0
+    reached = 0
     for begin, end in sorted(parts):
         length += max(0, end - max(begin, reached))
         reached = max(reached, end)
@@ -141,7 +178,8 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _read(f"/proc/{pid}", f"task/{thread}/children").split())
+            numbers = _read(f"/proc/{pid}", f"task/{thread}/children").split()
+            found += map(int, numbers)
     return found
 
 
@@ -154,6 +192,7 @@ def inodes(places: list[str], folder: str) -> int:
         place = f"{each}/root{folder}"
         try:
             there = os.statvfs(place)
+            # A file system that is the host's as well is not the tree's own.
             if os.stat(place).st_dev == os.stat(folder).st_dev:
                 return 0
         except OSError:
@@ -164,8 +203,12 @@ def inodes(places: list[str], folder: str) -> int:
 
 def _kilobytes(text: bytes, names: tuple[bytes, ...]) -> int:
     """Return the sum of some rows such as `VmSwap:  8 kB`."""
-    rows = (line.partition(b":") for line in text.splitlines())
-    return sum(int(value.split()[0]) for name, _, value in rows if name in names)
+    total = 0
+    for line in text.splitlines():
+        name, _, value = line.partition(b":")
+        if name in names:
+            total += int(value.split()[0])
+    return total
 
 
 def _read(place: str, name: str, most: int = 1 << 16) -> bytes:
