@@ -130,8 +130,11 @@ class Reflect:
                 update = {"status": "fault", "fault": words}
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
-        record = {**state["trials"][-1], **for_record(paid)}
-        return update | {"trials": [record]} | paid
+        record = dict(state["trials"][-1])
+        record.update(for_record(paid))
+        update["trials"] = [record]
+        update.update(paid)
+        return update
 
     async def _learned(self, state: ReflexionState, config: RunnableConfig) -> Update:
         """Return what is remembered of the trial.
@@ -147,7 +150,8 @@ class Reflect:
             update["reflections"] = await self.memory.reflections.add(state, reflection, config)
         if state.get("attempt"):
             # An empty answer counts as well, so that places are the numbers of attempts.
-            update["answers"] = [*state.get("answers", []), digest_of(answer_of(state))]
+            digest = digest_of(answer_of(state))
+            update["answers"] = [*state.get("answers", []), digest]
         return update
 
     def is_due(self, state: ReflexionState) -> bool:
@@ -201,13 +205,16 @@ class Reflect:
     def _why_useless(self, text: str, state: ReflexionState) -> str | None:
         """Return why a reflection on the trial is of no use, or None."""
         # What the model has seen, which a reflection may quote but not repeat.
-        actions = [step["action"]["text"] for step in state["trajectory"] if step["action"]]
-        steps = [f"{step['thought']} {step['observation']}" for step in state["trajectory"]]
-        check = check_words(state["evaluation"], self.rules.feedback)
-        seen = "\n".join([task_in_talk(state, self.prompts), *actions, *steps, answer_of(state), check])
+        seen = [task_in_talk(state, self.prompts)]
+        for step in state["trajectory"]:
+            if step["action"]:
+                seen.append(step["action"]["text"])
+            seen.append(f"{step['thought']} {step['observation']}")
+        seen.append(answer_of(state))
+        seen.append(check_words(state["evaluation"], self.rules.feedback))
         request = self.prompts.render("reflect", examples=(), unjudged=False)
         earlier = [each["text"] for each in state["reflections"]]
-        return why_useless(text, earlier, seen, request)
+        return why_useless(text, earlier, "\n".join(seen), request)
 
 
 def read_whole(message: AIMessage) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.state import Decision
-from langgraph_reflexion.support.text import call_text as call_text
 
 LONGEST = 20_000
 """Maximum number of characters of a reply that are parsed."""

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor, TextActor
-from langgraph_reflexion.actors.reply import LONGEST, call_text, read_reply
+from langgraph_reflexion.actors.reply import LONGEST, read_reply
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.models.calls import CallId, Reply
@@ -17,6 +17,7 @@ from langgraph_reflexion.models.replies import call_id_of, to_json
 from langgraph_reflexion.models.written_calls import read_calls
 from langgraph_reflexion.prompts import Example
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
+from langgraph_reflexion.support.text import call_text
 
 NOT_DONE = "Not done: of several calls in one reply only the first is done."
 """The result of every further call of a reply."""
@@ -93,7 +94,9 @@ class ToolActor(Actor):
         kept = to_json(reply.message, number)
         if isinstance(kept["content"], str):
             kept["content"] = kept["content"][:LONGEST]
-        return {"replies": {**state.get("replies", {}), number: kept}}
+        replies = dict(state.get("replies", {}))
+        replies[number] = kept
+        return {"replies": replies}
 
     def _step(self, step: Step, reply: dict[str, Any] | None) -> Sequence[BaseMessage]:
         if reply is None:
@@ -108,15 +111,17 @@ class ToolActor(Actor):
         if chosen and done and done["text"] != chosen["text"]:
             instead = INSTEAD.format(action=done["text"])
             observation = f"{instead}\n{observation}"
-        calls = [*message.tool_calls, *message.invalid_tool_calls]
-        if not calls:
+        ids = [call["id"] for call in message.tool_calls]
+        ids += [call["id"] for call in message.invalid_tool_calls]
+        if not ids:
             # The action was text.
             return [message, HumanMessage(observation)]
-        first, *others = calls
-        result = ToolMessage(observation, tool_call_id=first["id"])
+        messages: list[BaseMessage] = [message]
+        messages.append(ToolMessage(observation, tool_call_id=ids[0]))
         # Providers require a result for each call.
-        not_done = [ToolMessage(NOT_DONE, tool_call_id=call["id"]) for call in others]
-        return [message, result, *not_done]
+        for other in ids[1:]:
+            messages.append(ToolMessage(NOT_DONE, tool_call_id=other))
+        return messages
 
     def _rebuilt(self, step: Step) -> Sequence[BaseMessage]:
         """Return the messages of a step as a model that calls tools would have written them."""
@@ -129,10 +134,16 @@ class ToolActor(Actor):
             said = "\n".join(part for part in (thought, action["text"]) if part)
             return [AIMessage(said or "..."), HumanMessage(f"{observation}\n{CALL_A_TOOL}")]
         call_id = call_id_of(step["number"])
-        call = {"name": action["name"], "args": action["args"], "id": call_id, "type": "tool_call"}
+        call = {
+            "name": action["name"],
+            "args": action["args"],
+            "id": call_id,
+            "type": "tool_call",
+        }
         return [AIMessage(thought, tool_calls=[call]), ToolMessage(observation, tool_call_id=call_id)]
 
     def _shown(self, example: Example) -> Example:
+        """Return an example whose actions are written as calls."""
         steps = []
         for step in example.steps:
             action = self.environment.parse(step.action)

@@ -8,7 +8,6 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from langgraph_reflexion.agents.middleware_state import MiddlewareState, PrivateState, ReflexionAgentState
 from langgraph_reflexion.agents.nodes import NO_ANSWER
-from langgraph_reflexion.agents.state import WrappedAgentState
 from langgraph_reflexion.agents.wrapped import followed_by, has_called_tools
 from langgraph_reflexion.loop.conversation import outcome_of
 from langgraph_reflexion.state import Update
@@ -28,8 +27,11 @@ def abandoned(own: MiddlewareState, private: PrivateState, state: ReflexionAgent
         last -= 1
     if last == 0:
         return None
-    trials = trials | WrappedAgentState(trial=last, status="failed")
-    own = {**own, "trials": trials}
+    ended = trials.copy()
+    ended["trial"] = last
+    ended["status"] = "failed"
+    own = own.copy()
+    own["trials"] = ended
     update = finished(own, private, state, is_last=False)
     update["reflexion"] = own
     return update
@@ -38,30 +40,36 @@ def abandoned(own: MiddlewareState, private: PrivateState, state: ReflexionAgent
 def finished(own: MiddlewareState, private: PrivateState, state: ReflexionAgentState, *, is_last: bool) -> Update:
     """Make the best trial the answer. The messages of the last one are in the conversation already."""
     trials = own["trials"]
-    messages, answer = with_outcome(own["best"], outcome_of(trials, trials))
+    outcome = outcome_of(trials, trials)
+    messages, answer = with_outcome(own["best"], outcome)
     if is_last:
         return {"messages": [answer]}
     update = conversation_update([*own["given"], *messages])
     best = trials.get("best_attempt")
     if best:
-        update |= private.update(best["state"], state)
-    if state.get("structured_response") is not None or own["best_response"] is not None:
+        update.update(private.update(best["state"], state))
+    # An agent without one has no such field.
+    responds = state.get("structured_response") is not None
+    if responds or own["best_response"] is not None:
         update["structured_response"] = own["best_response"]
     return update
 
 
 def with_outcome(messages: Sequence[AnyMessage], outcome: dict[str, Any]) -> tuple[list[AnyMessage], AIMessage]:
     """Return the messages with the outcome in the last AI message's metadata, and that message."""
-    messages = list(messages)
-    for index in reversed(range(len(messages))):
-        message = messages[index]
+    shown = list(messages)
+    for index in reversed(range(len(shown))):
+        message = shown[index]
         if isinstance(message, AIMessage):
-            metadata = {**message.response_metadata, "reflexion": outcome}
+            metadata = dict(message.response_metadata)
+            metadata["reflexion"] = outcome
             answer = message.model_copy(update={"response_metadata": metadata})
-            messages[index] = answer
-            return messages, answer
-    answer = AIMessage(outcome["fault"] or NO_ANSWER, response_metadata={"reflexion": outcome})
-    return [*messages, answer], answer
+            shown[index] = answer
+            return shown, answer
+    said = outcome["fault"] or NO_ANSWER
+    answer = AIMessage(said, response_metadata={"reflexion": outcome})
+    shown.append(answer)
+    return shown, answer
 
 
 def after_task(own: MiddlewareState, messages: Sequence[AnyMessage], lessons: str) -> list[AnyMessage]:

@@ -60,8 +60,12 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     Raises:
         ConfigurationError: `given` lacks fields of the base, which depends on whether an agent is the actor.
     """
-    base = WrappedAgentState if agent else ReflexionState
-    schema: Any = base if given is None else given
+    base: type[ReflexionState] = ReflexionState
+    if agent:
+        base = WrappedAgentState
+    schema: Any = base
+    if given is not None:
+        schema = given
     fields = get_type_hints(schema, include_extras=True)
     if base.__annotations__.keys() - fields.keys():
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
@@ -69,17 +73,21 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     if agent:
         missing = [key for key in agent.keys if key not in fields]
     if missing:
-        fields |= dict.fromkeys(missing, Any)
+        fields.update(dict.fromkeys(missing, Any))
         schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
-    more = {name: fields[name] for name in own_keys(schema, base)}
     asked: dict[str, Any] = {"task": str | Task, "messages": Conversation}
     shown = {name: fields[name] for name in OUTPUTS}
+    for name in own_keys(schema, base):
+        asked[name] = fields[name]
+        shown[name] = fields[name]
+    # An agent sees the same context.
+    wrapped = getattr(agent, "agent", None)
+    context = getattr(wrapped, "context_schema", None) or ReflexionContext
     return {
         "state_schema": schema,
-        "input_schema": TypedDict("ReflexionInput", {**asked, **more}, total=False),  # type: ignore[operator]
-        # An agent sees the same context.
-        "context_schema": getattr(getattr(agent, "agent", None), "context_schema", None) or ReflexionContext,
-        "output_schema": TypedDict("ReflexionOutput", {**shown, **more}, total=False),  # type: ignore[operator]
+        "input_schema": TypedDict("ReflexionInput", asked, total=False),  # type: ignore[operator]
+        "context_schema": context,
+        "output_schema": TypedDict("ReflexionOutput", shown, total=False),  # type: ignore[operator]
     }
 
 
@@ -102,12 +110,12 @@ def copied(value: Any) -> Any:
 
 def has_reducer(hint: Any) -> bool:
     """Return whether what is written to a key of this type is merged with what is there."""
+    parts = get_args(hint)
     if get_origin(hint) in (NotRequired, Required):
-        return has_reducer(get_args(hint)[0])
+        return has_reducer(parts[0])
     if get_origin(hint) is not Annotated:
         return False
-    inner, *notes = get_args(hint)
-    for note in notes:
+    for note in parts[1:]:
         if isinstance(note, BaseChannel) or callable(note):
             return True
-    return has_reducer(inner)
+    return has_reducer(parts[0])

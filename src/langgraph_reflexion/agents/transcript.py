@@ -16,12 +16,12 @@ from langchain_core.messages import (
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from langgraph_reflexion.actors.reply import LONGEST, call_text
+from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.limits import is_cut
 from langgraph_reflexion.state import Step
-from langgraph_reflexion.support.text import plain, sanitize
+from langgraph_reflexion.support.text import call_text, plain, sanitize
 
 ANSWERED = "That was the answer."
 """The observation after a message that calls no tool."""

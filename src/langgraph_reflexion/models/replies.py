@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, convert_to_openai_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    InvalidToolCall,
+    ToolCall,
+    convert_to_openai_messages,
+)
 from langchain_core.messages.tool import invalid_tool_call
 from pydantic import ValidationError
 
@@ -31,17 +37,15 @@ def storable(message: _Message) -> _Message:
 
 def bounded(reply: AIMessage) -> AIMessage:
     """Return a reply without calls that are too long: half an action would be another action."""
-    names: list[str] = []
-    too_long = False
-    for call in (*reply.tool_calls, *reply.invalid_tool_calls):
-        name = call["name"] or ""
-        names.append(name)
-        rest = json.dumps([call["id"], call["args"]], default=str)
-        if len(rest) > LONGEST_CALL or len(name) > LONGEST_NAME:
-            too_long = True
-    if not too_long:
+    calls: list[ToolCall | InvalidToolCall] = []
+    calls += reply.tool_calls
+    calls += reply.invalid_tool_calls
+    if not any(_is_too_long(call) for call in calls):
         return reply
-    broken = [invalid_tool_call(name=name[:LONGEST_NAME], args=TOO_LONG) for name in names]
+    broken = []
+    for call in calls:
+        name = call["name"] or ""
+        broken.append(invalid_tool_call(name=name[:LONGEST_NAME], args=TOO_LONG))
     update = {
         # Its blocks and keywords hold the arguments, too.
         "content": reply.text,
@@ -50,6 +54,15 @@ def bounded(reply: AIMessage) -> AIMessage:
         "invalid_tool_calls": broken,
     }
     return reply.model_copy(update=update)
+
+
+def _is_too_long(call: ToolCall | InvalidToolCall) -> bool:
+    """Return whether the name of a call, or the rest of it as JSON, is too long."""
+    name = call["name"] or ""
+    if len(name) > LONGEST_NAME:
+        return True
+    rest = json.dumps([call["id"], call["args"]], default=str)
+    return len(rest) > LONGEST_CALL
 
 
 def invalid_call(error: Exception) -> AIMessage | None:
@@ -101,8 +114,11 @@ def with_content(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def _is_bare_call(message: AIMessage) -> bool:
+    """Return whether a message has calls without a text, and may be given one."""
+    if not message.tool_calls or message.content:
+        return False
     # Reasoning beside the content, as of OpenAI's Responses, belongs to the message as it came.
-    return bool(message.tool_calls) and not message.content and "reasoning" not in message.additional_kwargs
+    return "reasoning" not in message.additional_kwargs
 
 
 def call_id_of(number: int | str, index: int = 0) -> str:
@@ -128,6 +144,7 @@ def passing_reasoning(model: BaseChatModel, messages: list[BaseMessage]) -> dict
 
 
 def _for_deepseek(message: BaseMessage) -> dict[str, Any]:
+    """Return a message in OpenAI's form, with its reasoning and with calls that are no JSON."""
     converted: Any = convert_to_openai_messages(message)
     written: dict[str, Any] = dict(converted)
     if not isinstance(message, AIMessage):

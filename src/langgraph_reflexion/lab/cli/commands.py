@@ -33,7 +33,8 @@ def init(
     """
     projects = own_table(__file__, "projects.toml")
     one_of("kind", kind, projects)
-    files: dict[str, str] = {name: text.lstrip("\n") for name, text in projects[kind].items()}
+    templates: dict[str, str] = projects[kind]
+    files = {name: text.lstrip("\n") for name, text in templates.items()}
     for name in files:
         path = folder / name
         if path.exists():
@@ -45,6 +46,7 @@ def init(
     typer.echo(f"Wrote {', '.join(files)}. Next:\n")
     if folder.resolve() != Path.cwd():
         typer.echo(f"    cd {folder}")
+    # The first commands of its README.
     _, _, after = files["README.md"].partition("```bash\n")
     commands, _, _ = after.partition("```")
     for line in commands.splitlines():
@@ -72,7 +74,8 @@ app.command(cls=ExampledCommand)(grade)
 
 @app.callback(invoke_without_command=True)
 def _root(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         typer.echo(f"langgraph-reflexion {__version__}")

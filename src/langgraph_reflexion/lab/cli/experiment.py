@@ -2,13 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.settings import RunSettings
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.lab.experiments.matrix import PlannedRun, RunOutcome
+    from langgraph_reflexion.lab.experiments.record import Run
 
 
 @takes(RunSettings, only=RunSettings.resumable("free"))
@@ -43,15 +47,9 @@ def experiment(
     """Run every combination of an experiment file. The same command resumes it."""
     if not as_json:
         say_starting()
-    import asyncio
-
-    from rich.console import Console
-
-    from langgraph_reflexion.lab.experiments.comparison import compare
     from langgraph_reflexion.lab.experiments.locks import locked
-    from langgraph_reflexion.lab.experiments.matrix import check, estimate, estimate_table, run_experiment, total
+    from langgraph_reflexion.lab.experiments.matrix import check
     from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
-    from langgraph_reflexion.lab.experiments.progress import ExperimentProgress
     from langgraph_reflexion.lab.experiments.record import read_runs
 
     read = read_experiment(file, model, base_url)
@@ -61,38 +59,83 @@ def experiment(
         typer.echo(why, err=True)
     if dry_run:
         runs = check(read, folder, given)
-        recorded += [each.run for each in runs if each.run]
-        estimates = [estimate(each, recorded) for each in runs]
-        if as_json:
-            shown = {"runs": [vars(each) for each in estimates], "all": vars(total(estimates))}
-            typer.echo(json.dumps(shown, indent=2))
-        else:
-            estimate_table(estimates).print(Console())
-            again = ["--out", out] if out else []
-            again += ["--model", model] if model else []
-            again += ["--base-url", base_url] if base_url else []
-            suggest("experiment", file, *again)
-        raise typer.Exit(1 if any(each.refusal for each in runs) else 0)
+        possible = _estimate(runs, recorded, as_json=as_json)
+        if not as_json:
+            _suggest_run(file, out, model, base_url)
+        raise typer.Exit(0 if possible else 1)
     with locked(folder):
         runs = check(read, folder, given)
-        try:
-            live = ExperimentProgress(Console(stderr=True), hidden=as_json, runs=len(runs))
-            with sigterm_as_ctrl_c(), live as progress:
-                outcomes = asyncio.run(run_experiment(runs, progress, given))
-        except KeyboardInterrupt:
-            stopped = f"stopped; finished trials are kept in {folder}; the same command resumes"
-            raise typer.Exit(fail(stopped, 130)) from None
+        outcomes = _run_all(runs, folder, given, as_json=as_json)
     begun = any((each.folder / "trials.jsonl").exists() for each in outcomes)
-    comparison = compare(folder) if begun else None
-    if as_json:
-        summary = comparison.as_json() if comparison else {}
-        typer.echo(
-            json.dumps({"dir": str(folder), "outcomes": [each.as_json() for each in outcomes], **summary}, indent=2)
-        )
-    elif comparison:
-        comparison.print()
-        typer.echo(f"Recorded in {folder}")
-        suggest("report", folder, "--html", "page.html")
+    _print_results(folder, outcomes, begun=begun, as_json=as_json)
     if not begun:
         raise typer.Exit(2)
-    raise typer.Exit(0 if all(each.status == "finished" for each in outcomes) else 1)
+    finished = all(each.status == "finished" for each in outcomes)
+    raise typer.Exit(0 if finished else 1)
+
+
+def _estimate(runs: "list[PlannedRun]", recorded: "list[Run]", *, as_json: bool) -> bool:
+    """Print what the runs may take. Returns whether all of them can begin."""
+    from rich.console import Console
+
+    from langgraph_reflexion.lab.experiments.matrix import estimate, estimate_table, total
+
+    # What a run itself has done so far tells most about it.
+    begun = [each.run for each in runs if each.run]
+    known = recorded + begun
+    estimates = [estimate(each, known) for each in runs]
+    if as_json:
+        shown = {"runs": [vars(each) for each in estimates], "all": vars(total(estimates))}
+        typer.echo(json.dumps(shown, indent=2))
+    else:
+        estimate_table(estimates).print(Console())
+    return not any(each.refusal for each in runs)
+
+
+def _suggest_run(file: Path, out: Path | None, model: str | None, base_url: str | None) -> None:
+    """Suggest the same command without `--dry-run`."""
+    words: list[object] = ["experiment", file]
+    if out:
+        words += ["--out", out]
+    if model:
+        words += ["--model", model]
+    if base_url:
+        words += ["--base-url", base_url]
+    suggest(*words)
+
+
+def _run_all(runs: "list[PlannedRun]", folder: Path, given: dict[str, Any], *, as_json: bool) -> "list[RunOutcome]":
+    """Run what is left of an experiment, with a progress line.
+
+    Raises:
+        typer.Exit: somebody has stopped it.
+    """
+    import asyncio
+
+    from rich.console import Console
+
+    from langgraph_reflexion.lab.experiments.matrix import run_experiment
+    from langgraph_reflexion.lab.experiments.progress import ExperimentProgress
+
+    live = ExperimentProgress(Console(stderr=True), hidden=as_json, runs=len(runs))
+    try:
+        with sigterm_as_ctrl_c(), live as progress:
+            return asyncio.run(run_experiment(runs, progress, given))
+    except KeyboardInterrupt:
+        stopped = f"stopped; finished trials are kept in {folder}; the same command resumes"
+        raise typer.Exit(fail(stopped, 130)) from None
+
+
+def _print_results(folder: Path, outcomes: "list[RunOutcome]", *, begun: bool, as_json: bool) -> None:
+    """Print the outcomes and, if any run has begun, the comparison."""
+    from langgraph_reflexion.lab.experiments.comparison import compare
+
+    if as_json:
+        results: dict[str, Any] = {"dir": str(folder), "outcomes": [each.as_json() for each in outcomes]}
+        if begun:
+            results.update(compare(folder).as_json())
+        typer.echo(json.dumps(results, indent=2))
+    elif begun:
+        compare(folder).print()
+        typer.echo(f"Recorded in {folder}")
+        suggest("report", folder, "--html", "page.html")

@@ -42,31 +42,41 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
     These are the trials that taught a lesson, those that recalled it, and the successes among them.
     """
-    from langgraph_reflexion.support.text import printable
-
     found = list(_snapshot(where, env, user).lessons.values())
     if as_json:
         typer.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
         return
     typer.echo("id                sources  recalled  succeeded           text")
     for each in found:
-        line = " ".join(each.text.split())
-        if len(line) > 100:
-            line = f"{line[:96]} ..."
-        counts = f"{each.tally.sources:>7}  {each.recalled:>8}  {each.succeeded:>9}"
-        typer.echo(f"{each.id}  {counts}  {_mark(each):<8}  {line}")
+        typer.echo(_in_a_line(each))
     retired = [each for each in found if each.retired]
     typer.echo(f"{len(found)} lessons, {len(retired)} of them retired")
-    others = []
     if not user:
-        others = _with(where, env, None, lambda store: store.users())
-    if others:
-        names = ", ".join(map(printable, others[:SHOWN_USERS]))
-        if len(others) > SHOWN_USERS:
-            names += f" and {len(others) - SHOWN_USERS} more"
-        typer.echo(f"These are everyone's. Users with lessons of their own (--user NAME): {names}")
+        _say_users(where, env)
     if found:
         _suggest("show", where, found[0].id, env, user)
+
+
+def _in_a_line(lesson: "Lesson") -> str:
+    """Return a lesson as a row of the list, with its text cut short."""
+    text = " ".join(lesson.text.split())
+    if len(text) > 100:
+        text = f"{text[:96]} ..."
+    counts = f"{lesson.tally.sources:>7}  {lesson.recalled:>8}  {lesson.succeeded:>9}"
+    return f"{lesson.id}  {counts}  {_mark(lesson):<8}  {text}"
+
+
+def _say_users(where: str, env: str | None) -> None:
+    """Print the users who have lessons of their own, if there are any."""
+    from langgraph_reflexion.support.text import printable
+
+    users = _with(where, env, None, lambda store: store.users())
+    if not users:
+        return
+    names = ", ".join(printable(user) for user in users[:SHOWN_USERS])
+    if len(users) > SHOWN_USERS:
+        names += f" and {len(users) - SHOWN_USERS} more"
+    typer.echo(f"These are everyone's. Users with lessons of their own (--user NAME): {names}")
 
 
 def _as_json(lesson: "Lesson") -> dict[str, Any]:
@@ -98,7 +108,8 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     from langgraph_reflexion.support.text import count, printable
 
     found = _snapshot(where, env, user).find(lesson)
-    typer.echo(f"{found.id}  {_mark(found)}".rstrip() + "\n")
+    title = f"{found.id}  {_mark(found)}".rstrip()
+    typer.echo(f"{title}\n")
     for line in found.text.split("\n"):
         typer.echo(f"  {printable(line)}")
     typer.echo(f"\nRecalled in {found.recalled} trials, of which {found.succeeded} succeeded.")
@@ -113,10 +124,12 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
         if use.before is None:
             typer.echo(printable(_use_in_words(use)))
     for edit in found.edits:
-        what = ", ".join(name for name in edit.stored() if name not in ("lesson", "date"))
-        typer.echo(f"- Edited by a person on {edit.date[:10]}: {what}")
-    next_command = "restore" if found.retired else "retire"
-    _suggest(next_command, where, found.id, env, user)
+        changed = [name for name in edit.stored() if name not in ("lesson", "date")]
+        typer.echo(f"- Edited by a person on {edit.date[:10]}: {', '.join(changed)}")
+    if found.retired:
+        _suggest("restore", where, found.id, env, user)
+    else:
+        _suggest("retire", where, found.id, env, user)
 
 
 def _source_in_words(source: "LessonSource") -> str:
@@ -150,7 +163,10 @@ def edit(
     from langgraph_reflexion.memory.records import plain
     from langgraph_reflexion.support.files import read_text
 
-    written = sys.stdin.read() if str(file) == "-" else read_text(file)
+    if str(file) == "-":
+        written = sys.stdin.read()
+    else:
+        written = read_text(file)
     text = plain(written)
     if not text:
         raise ConfigurationError("the new text is empty: retire the lesson instead")
@@ -205,13 +221,19 @@ def _suggest(command: str, where: str, lesson: str | None, env: str | None, user
 
 
 def _with(
-    where: str, env: str | None, user: str | None, work: Callable[["LessonStore"], Awaitable[T]], create: bool = False
+    where: str,
+    env: str | None,
+    user: str | None,
+    work: Callable[["LessonStore"], Awaitable[T]],
+    create: bool = False,
 ) -> T:
     """Return what some work on the lessons of an environment and a user returns; `create` makes a new store.
 
     Raises:
         ConfigurationError: there are no such lessons, or the environment has to be named.
     """
+    import asyncio
+
     from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons, open_lessons
 
     async def run() -> T:
@@ -222,8 +244,6 @@ def _with(
 
     if not create or env is None:
         expect_lessons(where)
-    import asyncio
-
     return asyncio.run(run())
 
 
@@ -240,6 +260,7 @@ def _environment(present: Sequence[str], named: str | None, *, create: bool) -> 
 
 
 def _snapshot(where: str, env: str | None, user: str | None) -> "LessonSnapshot":
+    """Return the lessons of an environment and a user as they are now."""
     return _with(where, env, user, lambda store: store.snapshot())
 
 
@@ -249,11 +270,15 @@ def _change(where: str, env: str | None, user: str | None, lesson: str, done: st
     async def work(store: "LessonStore") -> str:
         from langgraph_reflexion.memory.records import LessonEdit, now
 
-        found = (await store.snapshot()).find(lesson)
-        await store.add([LessonEdit(lesson=found.id, date=now(), **change)])
-        if found.archived and change.get("retired") is False:
+        snapshot = await store.snapshot()
+        found = snapshot.find(lesson)
+        edit = LessonEdit(lesson=found.id, date=now(), **change)
+        await store.add([edit])
+        restored = change.get("retired") is False
+        if restored and found.archived:
             await store.tidy(restore=found.id)
         return found.id
 
-    typer.echo(f"{_with(where, env, user, work)} {done}")
+    changed = _with(where, env, user, work)
+    typer.echo(f"{changed} {done}")
     _suggest("show", where, lesson, env, user)

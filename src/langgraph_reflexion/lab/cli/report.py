@@ -3,12 +3,15 @@
 import json
 import tempfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError, the_extra
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.lab.experiments.comparison import Comparison
 
 
 def report(
@@ -32,8 +35,6 @@ def report(
 
     Prints the tasks solved by trial, the failures by reason, and the cost.
     """
-    import webbrowser
-
     from langgraph_reflexion.lab.experiments.comparison import compare
 
     comparison = compare(folders)
@@ -41,27 +42,42 @@ def report(
         # Not in the run's folder, which may be somebody else's.
         html = Path(tempfile.mkdtemp(prefix="langgraph-reflexion-")) / "report.html"
     if figures:
-        from langgraph_reflexion.lab.experiments.figures import have_matplotlib, write_figures
-
-        write_figures(comparison.groups, figures)
-        if not have_matplotlib():
-            typer.echo(f"Figures are drawn as SVG alone: PNG needs matplotlib, {the_extra('bench')}", err=True)
+        _draw(comparison, figures)
     if html:
         from langgraph_reflexion.lab.experiments.page import write_page
 
         write_page(comparison, html)
-    if open_page and html and not webbrowser.open(html.resolve().as_uri()):
-        typer.echo(f"No browser could be started: open {html}", err=True)
+        if open_page:
+            _open(html)
     if as_json:
         typer.echo(json.dumps(comparison.as_json(), indent=2))
         return
     comparison.print()
-    if written := [str(path) for path in (figures, html) if path]:
+    written = [str(path) for path in (figures, html) if path]
+    if written:
         typer.echo(f"Written: {', '.join(written)}")
     if comparison.brief:
         suggest("report", comparison.runs[0].folder)
     else:
         suggest("show", comparison.runs[-1].folder)
+
+
+def _draw(comparison: "Comparison", folder: Path) -> None:
+    """Draw the figures of a comparison, and say if there is no PNG."""
+    from langgraph_reflexion.lab.experiments.figures import have_matplotlib, write_figures
+
+    write_figures(comparison.groups, folder)
+    if not have_matplotlib():
+        typer.echo(f"Figures are drawn as SVG alone: PNG needs matplotlib, {the_extra('bench')}", err=True)
+
+
+def _open(page: Path) -> None:
+    """Open a page in the browser, or say where it is."""
+    import webbrowser
+
+    opened = webbrowser.open(page.resolve().as_uri())
+    if not opened:
+        typer.echo(f"No browser could be started: open {page}", err=True)
 
 
 def show(
@@ -92,27 +108,46 @@ def show(
 
     trials = trials_of_run(folder, task)
     if prompt is not None:
-        trials.prompt(*_place(prompt)).print()
+        number, step = _place(prompt)
+        trials.prompt(number, step).print()
         return
-    (trials if trial is None else trials[trial]).print()
-    suggest("show", folder, task, "--prompt", trial or trials.views[0].row["trial"])
+    if trial is None:
+        trials.print()
+        trial = trials.views[0].row["trial"]
+    else:
+        trials[trial].print()
+    suggest("show", folder, task, "--prompt", trial)
 
 
 def _list(folder: Path) -> None:
+    """Print the tasks of a run, in lines that fit the terminal."""
     from rich.console import Console
 
     from langgraph_reflexion.lab.experiments.comparison import task_lines
     from langgraph_reflexion.lab.experiments.record import read_run
 
-    console, run = Console(highlight=False), read_run(folder)
-    width = console.width if console.is_terminal else 120
+    console = Console(highlight=False)
+    run = read_run(folder)
+    # Outside a terminal the lines do not depend on its width.
+    width = 120
+    if console.is_terminal:
+        width = console.width
     for line in task_lines(run, width):
         console.print(line, soft_wrap=True)
     suggest("show", folder, 1)
 
 
 def _place(text: str) -> tuple[int, int | Literal["judge"] | None]:
-    trial, colon, step = text.partition(":")
-    if not trial.isdecimal() or (colon and step != "judge" and not step.isdecimal()):
-        raise ConfigurationError(f"--prompt {text!r}: give a trial, as in 2, or a trial and a step, as in 2:5")
-    return int(trial), "judge" if step == "judge" else int(step) if step else None
+    """Return the trial and the step, the judge, or None for the reflection, whose prompt `--prompt` names."""
+    number, colon, step = text.partition(":")
+    wrong = ConfigurationError(f"--prompt {text!r}: give a trial, as in 2, or a trial and a step, as in 2:5")
+    if not number.isdecimal():
+        raise wrong
+    trial = int(number)
+    if not colon:
+        return trial, None
+    if step == "judge":
+        return trial, "judge"
+    if not step.isdecimal():
+        raise wrong
+    return trial, int(step)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,10 +12,13 @@ from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigte
 from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.settings import RunSettings
 
+if TYPE_CHECKING:
+    from langgraph_reflexion.lab.experiments.runner import Summary
+
 RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "lessons"]
 """The options of `resume`. `run.json` has no passwords, so that addresses may have to be given again."""
 
-FIXED = [flag(*each) for each in RunSettings.model_fields.items() if each[0] not in RESUMABLE]
+FIXED = [flag(name, field) for name, field in RunSettings.model_fields.items() if name not in RESUMABLE]
 """The options of `run` that `resume` does not have."""
 
 
@@ -58,10 +61,7 @@ def _run(work: Callable[[Any], Any], as_json: bool) -> int:
         say_starting()
     from rich.console import Console
 
-    from langgraph_reflexion.lab.experiments.comparison import compare
     from langgraph_reflexion.lab.experiments.progress import LiveProgress
-    from langgraph_reflexion.lab.experiments.runner import in_words
-    from langgraph_reflexion.support.text import printable
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json)
     try:
@@ -76,17 +76,31 @@ def _run(work: Callable[[Any], Any], as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps(summary.as_json(), indent=2))
     else:
-        compare(summary.report.folder).print()
-        for cause, number in summary.faults.items():
-            typer.echo(f"{number} task{'s' * (number > 1)} ended by a fault: {printable(cause)}")
-        if not summary.recorded and summary.clean and not summary.statuses["unfinished"]:
-            typer.echo("Nothing was left to do: every task had ended.")
-        typer.echo(f"{in_words(summary.statuses)} in {summary.seconds:.1f} s. Recorded in {summary.report.folder}")
-        suggest("show", summary.report.folder)
-    return 0 if summary.clean else 1
+        _print_summary(summary)
+    if summary.clean:
+        return 0
+    return 1
+
+
+def _print_summary(summary: "Summary") -> None:
+    """Print the results of a run, the faults, and where all is recorded."""
+    from langgraph_reflexion.lab.experiments.comparison import compare
+    from langgraph_reflexion.lab.experiments.runner import in_words
+    from langgraph_reflexion.support.text import count, printable
+
+    folder = summary.report.folder
+    compare(folder).print()
+    for cause, number in summary.faults.items():
+        typer.echo(f"{count(number, 'task')} ended by a fault: {printable(cause)}")
+    ended_before = summary.clean and not summary.statuses["unfinished"]
+    if ended_before and not summary.recorded:
+        typer.echo("Nothing was left to do: every task had ended.")
+    typer.echo(f"{in_words(summary.statuses)} in {summary.seconds:.1f} s. Recorded in {folder}")
+    suggest("show", folder)
 
 
 def _kept(folder: Path | None, rows: int) -> str:
+    """Return where the finished trials of a stopped run are, in words."""
     from langgraph_reflexion.support.text import count
 
     if folder is None or not folder.exists():

@@ -5,12 +5,15 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, suggest
+
+if TYPE_CHECKING:
+    from langgraph_reflexion.envs.sandbox.backends import Backend, Probe
 
 sandbox = typer.Typer(
     help="Check the sandboxes for untrusted code on this machine.",
@@ -30,35 +33,46 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
 
     tried = {name: probe(name) for name in BACKENDS}
     usable = [name for name, backend in BACKENDS.items() if backend.automatic and tried[name].works]
-    default = next(iter(usable), None)
+    default = ""
+    if usable:
+        default = usable[0]
     if as_json:
-        rows = {
-            name: {
-                "works": tried[name].works,
-                "probe": tried[name].words,
-                "contains": backend.contains,
-                "lets_through": backend.lets_through,
-                "fix": backend.fix,
-                "default": name == default,
-            }
-            for name, backend in BACKENDS.items()
-        }
+        rows = {}
+        for name, backend in BACKENDS.items():
+            rows[name] = _row(backend, tried[name], is_default=name == default)
         typer.echo(json.dumps(rows, indent=2))
         return
     for name, backend in BACKENDS.items():
-        works = "works"
-        if not tried[name].works:
-            works = "does not work"
-        if name == default:
-            works += ", the default"
-        typer.echo(f"{name}: {works}")
-        typer.echo(f"  probe: {tried[name].words}")
-        typer.echo(f"  contains: {backend.contains}")
-        typer.echo(f"  lets through: {backend.lets_through}")
-        if not tried[name].works:
-            typer.echo(f"  to fix it, {backend.fix}")
+        _print(name, backend, tried[name], is_default=name == default)
     if default:
         suggest("sandbox", "exec", "--", "id")
+
+
+def _row(backend: "Backend", probed: "Probe", *, is_default: bool) -> dict[str, Any]:
+    """Return what is known of a backend as JSON."""
+    return {
+        "works": probed.works,
+        "probe": probed.words,
+        "contains": backend.contains,
+        "lets_through": backend.lets_through,
+        "fix": backend.fix,
+        "default": is_default,
+    }
+
+
+def _print(name: str, backend: "Backend", probed: "Probe", *, is_default: bool) -> None:
+    """Print what is known of a backend."""
+    works = "works"
+    if not probed.works:
+        works = "does not work"
+    if is_default:
+        works += ", the default"
+    typer.echo(f"{name}: {works}")
+    typer.echo(f"  probe: {probed.words}")
+    typer.echo(f"  contains: {backend.contains}")
+    typer.echo(f"  lets through: {backend.lets_through}")
+    if not probed.works:
+        typer.echo(f"  to fix it, {backend.fix}")
 
 
 @sandbox.command("exec")
@@ -90,7 +104,15 @@ def execute(
     if workspace is not None:
         folder = _absolute(workspace)
         binds = (Bind(folder, writable=True, own=own),)
-    limits = Limits(wall=wall, cpu=4 * wall, memory=memory << 20, processes=256, descriptors=1024, disk=1 << 30)
+    limits = Limits(
+        wall=wall,
+        # Four processors may be busy all the time.
+        cpu=4 * wall,
+        memory=memory << 20,
+        processes=256,
+        descriptors=1024,
+        disk=1 << 30,
+    )
     policy = Policy(network=network, binds=binds)
     sandbox = Sandbox(backend, allow_degraded=allow_degraded)
     with _terminal_as_before():
@@ -114,11 +136,12 @@ def _terminal_as_before() -> Iterator[None]:
     import fcntl
     import termios
 
-    held = {
-        stream: (termios.tcgetattr(stream), fcntl.fcntl(stream, fcntl.F_GETFL))
-        for stream in range(3)
-        if os.isatty(stream)
-    }
+    held = {}
+    for stream in range(3):
+        if os.isatty(stream):
+            modes = termios.tcgetattr(stream)
+            flags = fcntl.fcntl(stream, fcntl.F_GETFL)
+            held[stream] = (modes, flags)
     try:
         yield
     finally:

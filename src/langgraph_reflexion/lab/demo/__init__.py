@@ -80,12 +80,16 @@ class DemoChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        tools = [convert_to_openai_tool(tool)["function"]["name"] for tool in kwargs.get("tools", ())]
+        tools = []
+        for tool in kwargs.get("tools", ()):
+            schema = convert_to_openai_tool(tool)
+            tools.append(schema["function"]["name"])
         own, lessons = split_notes(without_examples(messages))
         prompt = replace(read_prompt(own, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
         said = _answer(prompt, Random(seed), in_text=not tools)
-        read = sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN
+        sent = sum(len(message.text) for message in messages)
+        read = sent // CHARACTERS_PER_TOKEN
         wrote = len(said.text) // CHARACTERS_PER_TOKEN + 1
         said.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
         return ChatResult(generations=[ChatGeneration(message=said)])
@@ -115,7 +119,8 @@ def _world_of(prompt: Prompt) -> ModuleType:
     for world in (hotpotqa, alfworld):
         if world.recognises(prompt):
             return world
-    begin = " ".join(prompt.opening.split())[:SHOWN] or "nothing"
+    one_line = " ".join(prompt.opening.split())
+    begin = one_line[:SHOWN] or "nothing"
     raise ConfigurationError(
         f"the demo model plays households, questions and claims, and the prompt is about something else ({begin!r}): "
         f"{ANOTHER_MODEL}"

@@ -15,7 +15,9 @@ LUCK = 0.03
 
 def habit(task: str, what: str) -> float:
     """Return a number from 0 to 1 that belongs to a task and a slip, and is the same in every trial."""
-    digest = hashlib.blake2b(f"{task}\n{what}".encode(), digest_size=6).digest()
+    # The hash of Python differs from process to process.
+    named = f"{task}\n{what}".encode()
+    digest = hashlib.blake2b(named, digest_size=6).digest()
     return int.from_bytes(digest, "big") / 2**48
 
 
@@ -24,7 +26,13 @@ def slips_at(task: str, often: Mapping[str, float], rng: Random) -> Callable[[st
 
     `often` is the share of tasks with each slip.
     """
-    return lambda slip: habit(task, slip) < often[slip] and rng.random() >= LUCK
+
+    def slips(slip: str) -> bool:
+        if habit(task, slip) >= often[slip]:
+            return False
+        return rng.random() >= LUCK
+
+    return slips
 
 
 class Act(NamedTuple):
@@ -38,15 +46,26 @@ class Act(NamedTuple):
 
 def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
     """Return an action as text or as a tool call."""
+    if prompt.cue == "Thought":
+        return AIMessage(act.thought)
     if prompt.cue:
-        return AIMessage(act.thought if prompt.cue == "Thought" else act.text)
+        return AIMessage(act.text)
     if in_text:
         return AIMessage(f"Thought: {act.thought}\nAction: {act.text}")
-    call = {"name": act.name, "args": act.args, "id": f"demo_{len(prompt.turns)}", "type": "tool_call"}
+    call = {
+        "name": act.name,
+        "args": act.args,
+        "id": f"demo_{len(prompt.turns)}",
+        "type": "tool_call",
+    }
     return AIMessage(act.thought, tool_calls=[call])
 
 
 def condensed(notes: Sequence[str]) -> str:
     """Join notes, with each sentence once, at its latest place."""
-    sentences = [sentence for note in notes for sentence in sentences_of(note)]
-    return " ".join(dict.fromkeys(reversed(dict.fromkeys(reversed(sentences)))))
+    sentences: list[str] = []
+    for note in notes:
+        sentences += sentences_of(note)
+    # A dictionary keeps the first of equal keys, which is the latest when the sentences are read backwards.
+    from_the_end = dict.fromkeys(reversed(sentences))
+    return " ".join(reversed(from_the_end))

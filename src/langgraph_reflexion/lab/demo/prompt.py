@@ -11,7 +11,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 def sentences_of(text: str) -> list[str]:
     """Split a text into sentences."""
-    return [part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[\"A-Z])", text) if part.strip()]
+    parts = re.split(r"(?<=[.!?])\s+(?=[\"A-Z])", text)
+    sentences = []
+    for part in parts:
+        sentence = part.strip()
+        if sentence:
+            sentences.append(sentence)
+    return sentences
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,8 @@ class Advice:
     def on(self, name: str) -> "Advice":
         """Return the sentences that mention a name."""
         whole_name = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        return Advice(tuple(sentence for sentence in self.sentences if whole_name.search(sentence)))
+        about = [sentence for sentence in self.sentences if whole_name.search(sentence)]
+        return Advice(tuple(about))
 
     def says(self, what: str) -> bool:
         return any(what in sentence for sentence in self.sentences)
@@ -103,8 +110,10 @@ def split_notes(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], tup
         if not isinstance(message, SystemMessage | AIMessage):
             block = _NOTES.match(message.text)
         if block:
-            notes += [str(json.loads(note["quoted"])) for note in _NOTE.finditer(block[0])]
-            message = message.model_copy(update={"content": message.text[block.end() :]})
+            for note in _NOTE.finditer(block[0]):
+                notes.append(str(json.loads(note["quoted"])))
+            rest = message.text[block.end() :]
+            message = message.model_copy(update={"content": rest})
         read.append(message)
     return read, tuple(notes)
 
@@ -113,13 +122,16 @@ def without_examples(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Return the messages without the few-shot examples between the instruction and the task."""
     system, said = _apart(messages)
     if said and said[-1].text.rstrip().endswith("Reflection:"):
-        return [*system, said[-1]]
+        return system + said[-1:]
     # The last marker counts: each example ends with one.
-    for index, message in reversed(list(enumerate(said))):
+    for index in reversed(range(len(said))):
+        message = said[index]
         _, marker, task = message.text.rpartition(_NEXT_TASK)
         if marker and isinstance(message, HumanMessage):
-            return [*system, HumanMessage(task), *said[index + 1 :]]
-    return [*system, *said]
+            task_and_steps: list[BaseMessage] = [HumanMessage(task)]
+            task_and_steps += said[index + 1 :]
+            return system + task_and_steps
+    return system + said
 
 
 def _apart(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
@@ -141,7 +153,7 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
     first = ""
     if said:
         first = said[0].text
-    reflections = tuple(match["text"].strip() for match in REFLECTION.finditer(first))
+    reflections = _reflections_in(first)
     asked_for = first.rstrip()
     if asked_for.endswith("Reflection:"):
         return _whole_trial("reflect", system, first, reflections)
@@ -152,19 +164,30 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, reflections)
     opening = first.rpartition("Here is the task again:")[2].strip()
-    allowed = frozenset([*tools, *re.findall(r"^- (\w+)", system, re.MULTILINE)])
+    listed = re.findall(r"^- (\w+)", system, re.MULTILINE)
+    allowed = frozenset(tools) | frozenset(listed)
     cue = _CUE.search(opening)
     if not cue:
         turns = tuple(_turns(said[1:]))
         return Prompt("act", system, _without_map(opening), reflections, turns, allowed)
     # Thought and action are asked for one after the other, in one text with the steps.
-    turns, opening = _steps(_without_map(opening[: cue.start()]))
+    before_cue = opening[: cue.start()]
+    turns, opening = _steps(_without_map(before_cue))
     return Prompt("act", system, opening, reflections, turns, allowed, cue["cue"])
+
+
+def _reflections_in(text: str) -> tuple[str, ...]:
+    """Return the reflections in a message, oldest first."""
+    reflections = []
+    for match in REFLECTION.finditer(text):
+        reflections.append(match["text"].strip())
+    return tuple(reflections)
 
 
 def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> Prompt:
     """Return a prompt about a whole trial, whose texts are quoted line by line."""
-    *_, trial = re.split(r"^The trial that has just (?:ended|failed|succeeded):", text, flags=re.MULTILINE)
+    parts = re.split(r"^The trial that has just (?:ended|failed|succeeded):", text, flags=re.MULTILINE)
+    trial = parts[-1]
     quoted_turns, quoted_opening = _steps(_without_map(trial.strip()))
     opening = _QUOTED.sub("", quoted_opening)
     turns = tuple(_without_quotes(turn) for turn in quoted_turns)
@@ -188,8 +211,10 @@ def _steps(text: str) -> tuple[tuple[Turn, ...], str]:
     opening = text[: steps[0].start()].strip()
     turns = []
     for step in steps:
-        turn = Turn(step["thought"] or "", step["action"] or "", step["observation"].strip())
-        turns.append(turn)
+        thought = step["thought"] or ""
+        action = step["action"] or ""
+        observation = step["observation"].strip()
+        turns.append(Turn(thought, action, observation))
     return tuple(turns), opening
 
 
@@ -198,8 +223,8 @@ def _turns(messages: Sequence[BaseMessage]) -> list[Turn]:
     turns = []
     for said, answer in zip(messages[::2], messages[1::2], strict=False):
         thought, action = _said(said)
-        observation = _without_map(answer.text).removeprefix("Observation: ").strip()
-        turns.append(Turn(thought, action, observation))
+        observation = _without_map(answer.text).removeprefix("Observation: ")
+        turns.append(Turn(thought, action, observation.strip()))
     return turns
 
 
@@ -212,7 +237,9 @@ def _said(message: BaseMessage) -> tuple[str, str]:
     """Return the thought and the action in a message, of which an action may be a tool call."""
     if isinstance(message, AIMessage) and message.tool_calls:
         call = message.tool_calls[0]
-        arguments = map(str, call["args"].values())
-        return message.text, " ".join([call["name"], *arguments])
+        words = [call["name"]]
+        for argument in call["args"].values():
+            words.append(str(argument))
+        return message.text, " ".join(words)
     thought, _, action = message.text.partition("Action: ")
     return thought.removeprefix("Thought: ").strip(), action.strip()

@@ -51,7 +51,8 @@ class ConversationRun(TaskRun):
                 self._trial = written.get("trial", self._trial)
                 said.append(ChatMessageUser(content=f"Trial {self._trial}\n\n{episode['observation']}"))
             case "observe", {"trajectory": Overwrite(value=steps) | list(steps)}:
-                said.extend(message for step in steps for message in self._messages(step))
+                for step in steps:
+                    said.extend(self._messages(step))
             case "evaluate", {"trials": [*_, record]}:
                 self.result = as_text(written.get("result"))
                 said.append(ChatMessageUser(content=_verdict(record, written.get("evaluation"))))
@@ -59,21 +60,31 @@ class ConversationRun(TaskRun):
                 said.append(ChatMessageAssistant(content=f"Reflection: {reflection['text']}"))
 
     def _messages(self, step: Step) -> list[ChatMessage]:
-        action, seen = step["action"], step["observation"]
-        if action is None or not action["name"]:
-            text = "\n".join(filter(None, [step["thought"], action["text"] if action else ""]))
-            return [ChatMessageAssistant(content=text), ChatMessageUser(content=seen)]
+        action = step["action"]
+        seen = ChatMessageUser(content=step["observation"])
+        if action is None:
+            return [ChatMessageAssistant(content=step["thought"]), seen]
+        if not action["name"]:
+            # Text that is not an allowed action.
+            parts = [part for part in (step["thought"], action["text"]) if part]
+            return [ChatMessageAssistant(content="\n".join(parts)), seen]
         number = f"trial-{self._trial}-step-{step['number']}"
         call = ToolCall(id=number, function=action["name"], arguments=action["args"])
-        result = ChatMessageTool(content=seen, tool_call_id=number, function=call.function)
+        result = ChatMessageTool(content=step["observation"], tool_call_id=number, function=call.function)
         return [ChatMessageAssistant(content=step["thought"], tool_calls=[call]), result]
 
 
+_VERDICTS = {True: "solved", False: "failed", None: "no verdict"}
+
+
 def _verdict(record: Mapping[str, Any], evaluation: Mapping[str, Any] | None) -> str:
-    verdict = {True: "solved", False: "failed", None: "no verdict"}[record["verdict"]]
+    """Return how a trial has ended, with the feedback of the evaluator that judged it."""
+    verdict = _VERDICTS[record["verdict"]]
     if record.get("unverified"):
         verdict += ", unverified"
-    feedback = evaluation["feedback"] if evaluation and record["verdict"] is not None else ""
+    feedback = ""
+    if evaluation and record["verdict"] is not None:
+        feedback = evaluation["feedback"]
     return f"Trial {record['trial']}: {verdict} ({record['stop_reason']}).\n{feedback}".strip()
 
 
@@ -93,7 +104,8 @@ def sample_context() -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         store = state.store_as(SampleStore)
-        store.epoch, store.task = state.epoch, state.metadata.get(TASK, {})
+        store.epoch = state.epoch
+        store.task = state.metadata.get(TASK, {})
         return state
 
     return solve
@@ -105,11 +117,12 @@ def read_settings(given: dict[str, Any]) -> ReflexionSettings:
     Raises:
         ConfigurationError: a name is unknown or an option of Inspect, or a value is invalid.
     """
-    for name in given.keys() & OF_INSPECT:
-        raise ConfigurationError(
-            f"{name} is an option of inspect eval, not a setting of the agent; the reflector is a model role: "
-            f"--model-role {REFLECTOR}=..."
-        )
+    for name in given:
+        if name in OF_INSPECT:
+            raise ConfigurationError(
+                f"{name} is an option of inspect eval, not a setting of the agent; the reflector is a model role: "
+                f"--model-role {REFLECTOR}=..."
+            )
     return ReflexionSettings.read(given)
 
 
@@ -134,15 +147,17 @@ def reflexion_agent(
         ConfigurationError: a setting is invalid.
         EnvironmentUnavailable: the environment cannot be used here.
     """
-    parts = {
-        name: settings.pop(name)
-        for name in ("actor", "evaluator", "heuristic")
-        if not isinstance(settings.get(name), str | None)
-    }
+    parts: dict[str, Any] = {}
+    for name in ("actor", "evaluator", "heuristic"):
+        # A name is a setting; anything else is a part of the graph.
+        if not isinstance(settings.get(name), str | None):
+            parts[name] = settings.pop(name)
     given = read_settings(settings)
     made = environment
     if isinstance(made, str):
-        made = load_environment(made, **{"seed": given.seed, **(options or {})})
+        of_environment: dict[str, Any] = {"seed": given.seed}
+        of_environment.update(options or {})
+        made = load_environment(made, **of_environment)
     reflexion = _Reflexion(made, given, parts)
 
     async def execute(state: AgentState) -> AgentState:
@@ -150,24 +165,29 @@ def reflexion_agent(
         return state
 
     if isinstance(environment, str) and made is not None:
+        # The environment lasts as long as the agent that acts in it.
         weakref.finalize(execute, lambda: finished(made.close()))
     return execute
 
 
 class _Reflexion:
+    """The graphs of an agent, one for each epoch, with their budgets in common."""
+
     def __init__(self, environment: Environment | None, settings: ReflexionSettings, parts: dict[str, Any]) -> None:
         self.environment = environment
         self.settings = settings
         self.parts = parts
-        self.budgets = Budgets(**{scope: limit.budget() for scope, limit in settings.budgets.items()})
+        limits = {scope: limit.budget() for scope, limit in settings.budgets.items()}
+        self.budgets = Budgets(**limits)
         # An invalid setting fails here, before the first sample.
         self.graphs = {1: self.graph(epoch=1)}
         self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
 
     def graph(self, epoch: int) -> ReflexionGraph:
-        seeded = self.settings.model_copy(update={"seed": self.settings.seed + epoch - 1})
-        rules = seeded.rules(self.environment)
-        return seeded.build(
+        seed = self.settings.seed + epoch - 1
+        settings = self.settings.model_copy(update={"seed": seed})
+        rules = settings.rules(self.environment)
+        return settings.build(
             self.environment,
             rules,
             budgets=self.budgets,
@@ -190,7 +210,32 @@ class _Reflexion:
         if store.epoch not in self.graphs:
             self.graphs[store.epoch] = self.graph(store.epoch)
         graph = self.graphs[store.epoch]
-        run = ConversationRun(
+        run = self._run(graph, task, state)
+        store.max_trials = graph.rules.max_trials
+        store.has_truth = not self.wraps
+        store.rows = []
+        try:
+            while run.status == "running":
+                async with span(f"trial {run.completed + 1}", type="trial"):
+                    finished_trial = await run.advance()
+                store.rows = [*store.rows, _row(finished_trial, run)]
+                store.status = run.status
+        except TaskError as stopped:
+            cause = cast(Exception, stopped.__cause__)
+            if isinstance(cause, LimitReached):
+                raise cause.limit from None
+            raise cause from None
+        if run.status == "fault":
+            raise Fault(store.rows[-1]["fault"])
+        said = ""
+        answer = answer_of(store.rows)
+        if answer:
+            said = answer["answer"]
+        state.output = ModelOutput.from_content("langgraph-reflexion", said)
+
+    def _run(self, graph: ReflexionGraph, task: Task, state: AgentState) -> ConversationRun:
+        """Return the run of a task, from its first trial."""
+        return ConversationRun(
             graph.compile(checkpointer=InMemorySaver()),
             task,
             task["id"],
@@ -201,21 +246,9 @@ class _Reflexion:
             lock=lambda thread: nullcontext(),  # its checkpoints are in memory
             state=state,
         )
-        store.max_trials, store.has_truth, store.rows = graph.rules.max_trials, not self.wraps, []
-        try:
-            while run.status == "running":
-                async with span(f"trial {run.completed + 1}", type="trial"):
-                    row = _row(await run.advance(), run)
-                store.rows, store.status = [*store.rows, row], run.status
-        except TaskError as stopped:
-            cause = cast(Exception, stopped.__cause__)
-            raise (cause.limit if isinstance(cause, LimitReached) else cause) from None
-        if run.status == "fault":
-            raise Fault(store.rows[-1]["fault"])
-        answer = answer_of(store.rows)
-        state.output = ModelOutput.from_content("langgraph-reflexion", answer["answer"] if answer else "")
 
     def _task(self, store: SampleStore, state: AgentState) -> Task:
+        """Return the sample's task: the environment's, or for a wrapped agent what a user said last."""
         if store.task:
             return cast(Task, store.task)
         if not self.wraps:
@@ -226,9 +259,16 @@ class _Reflexion:
         asked = [message for message in state.messages if isinstance(message, ChatMessageUser)]
         if not asked:
             raise ConfigurationError("the conversation has no user message, which is the task")
-        return Task(id=task_name(asked[-1].text), instruction=asked[-1].text)
+        instruction = asked[-1].text
+        return Task(id=task_name(instruction), instruction=instruction)
 
 
 def _row(finished: Finished, run: ConversationRun) -> AnsweredRow:
-    last = [step["action"]["text"] for step in finished.row["steps"] if step["action"]][-1:]
-    return {**brief(finished.row), "answer": run.result or "".join(last)}
+    """Return a finished trial with its answer: the wrapped agent's result, or else the last action."""
+    last_action = ""
+    for step in finished.row["steps"]:
+        if step["action"]:
+            last_action = step["action"]["text"]
+    row: AnsweredRow = dict(brief(finished.row))
+    row["answer"] = run.result or last_action
+    return row

@@ -16,7 +16,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolFunction, ToolInfo, ToolParams
 from inspect_ai.util import LimitExceededError
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, convert_to_openai_messages
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
@@ -73,7 +73,8 @@ class InspectChatModel(BaseChatModel):
     ) -> Runnable[LanguageModelInput, AIMessage]:
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
-        return self.bind(tools=[convert_to_openai_tool(each) for each in tools], **kwargs)
+        schemas = [convert_to_openai_tool(each) for each in tools]
+        return self.bind(tools=schemas, **kwargs)
 
     def _generate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
@@ -102,7 +103,8 @@ class InspectChatModel(BaseChatModel):
         except ReflexionError:
             raise
         except Exception as error:
-            sent = [name for name, value in (("stop", stop), ("seed", config.seed), ("tools", tools)) if value]
+            options = {"stop": stop, "seed": config.seed, "tools": tools}
+            sent = [name for name, value in options.items() if value]
             if refused_option(error, sent):
                 raise
             # Inspect has retried already, so the graph must not.
@@ -134,15 +136,18 @@ async def to_inspect(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
 
 def tools_to_inspect(tools: Sequence[dict[str, Any]]) -> list[ToolInfo]:
     """Convert tools from OpenAI's form to Inspect's."""
-    functions = [tool["function"] for tool in tools]
-    return [
-        ToolInfo(
+    converted = []
+    for tool in tools:
+        function = tool["function"]
+        # Inspect's schemas have no references.
+        schema = dereference_refs(function.get("parameters", {}))
+        info = ToolInfo(
             name=function["name"],
             description=function.get("description", ""),
-            parameters=ToolParams.model_validate(dereference_refs(function.get("parameters", {}))),
+            parameters=ToolParams.model_validate(schema),
         )
-        for function in functions
-    ]
+        converted.append(info)
+    return converted
 
 
 def choice_to_inspect(choice: Any) -> ToolChoice | None:
@@ -162,36 +167,56 @@ def to_langchain(output: ModelOutput) -> AIMessage:
     if output.empty:
         return AIMessage("", response_metadata={"model_name": output.model})
     message = output.message
-    calls = message.tool_calls or []
-    refused = output.stop_reason == "content_filter"
-    more: dict[str, Any] = {"refusal": output.completion} if refused and output.completion else {}
-    if not isinstance(message.content, str) and any(part.type == "reasoning" for part in message.content):
-        more[WHOLE] = message.model_dump(mode="json", exclude_none=True)
+    calls, invalid_calls = _calls(message)
+    usage = None
+    if output.usage:
+        usage = _usage(output.usage)
     return AIMessage(
         message.text,
-        additional_kwargs=more,
+        additional_kwargs=_more(output),
         response_metadata={"model_name": output.model, "finish_reason": output.stop_reason},
-        tool_calls=[
-            {"name": call.function, "args": call.arguments, "id": call.id} for call in calls if not call.parse_error
-        ],
-        invalid_tool_calls=[
-            {
-                "name": call.function,
-                "args": str(call.arguments),
-                "id": call.id,
-                "error": call.parse_error,
-                "type": "invalid_tool_call",
-            }
-            for call in calls
-            if call.parse_error
-        ],
-        usage_metadata=_usage(output.usage) if output.usage else None,
+        tool_calls=calls,
+        invalid_tool_calls=invalid_calls,
+        usage_metadata=usage,
     )
+
+
+def _more(output: ModelOutput) -> dict[str, Any]:
+    """Return what a reply has besides text and calls: a refusal, or the whole message if it has reasoning."""
+    more: dict[str, Any] = {}
+    if output.stop_reason == "content_filter" and output.completion:
+        more["refusal"] = output.completion
+    content = output.message.content
+    if isinstance(content, str):
+        return more
+    if any(part.type == "reasoning" for part in content):
+        more[WHOLE] = output.message.model_dump(mode="json", exclude_none=True)
+    return more
+
+
+def _calls(message: ChatMessageAssistant) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """Return the tool calls of a message, and those whose arguments could not be read."""
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for call in message.tool_calls or []:
+        if call.parse_error:
+            wrong = InvalidToolCall(
+                name=call.function,
+                args=str(call.arguments),
+                id=call.id,
+                error=call.parse_error,
+                type="invalid_tool_call",
+            )
+            invalid.append(wrong)
+        else:
+            calls.append(ToolCall(name=call.function, args=call.arguments, id=call.id))
+    return calls, invalid
 
 
 def _usage(used: ModelUsage) -> UsageMetadata:
     # LangChain's input includes the tokens from the provider's prefix cache, Inspect's does not.
-    read, written = used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
+    read = used.input_tokens_cache_read or 0
+    written = used.input_tokens_cache_write or 0
     sent = used.input_tokens + read + written
     return UsageMetadata(
         input_tokens=sent,

@@ -79,9 +79,9 @@ class DemoProvider(ModelAPI):
 
 def _output(reply: AIMessage) -> ModelOutput:
     """Return a reply of the demo model as Inspect's."""
-    calls = [
-        ToolCall(id=call["id"] or "", function=call["name"], arguments=call["args"]) for call in reply.tool_calls
-    ]
+    calls = []
+    for call in reply.tool_calls:
+        calls.append(ToolCall(id=call["id"] or "", function=call["name"], arguments=call["args"]))
     ended: StopReason = "stop"
     if calls:
         ended = "tool_calls"
@@ -99,10 +99,11 @@ def _output(reply: AIMessage) -> ModelOutput:
 
 def samples_of(tasks: Sequence[Task]) -> list[Sample]:
     """Return tasks as Inspect samples, with the instruction as input and the task in the metadata."""
-    return [
-        Sample(id=each["id"], input=each["instruction"], target="solved", metadata={TASK: dict(each)})
-        for each in tasks
-    ]
+    samples = []
+    for each in tasks:
+        metadata = {TASK: dict(each)}
+        samples.append(Sample(id=each["id"], input=each["instruction"], target="solved", metadata=metadata))
+    return samples
 
 
 @task

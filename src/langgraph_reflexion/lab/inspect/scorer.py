@@ -32,7 +32,11 @@ class SampleStore(StoreModel):
 
 def answer_of(rows: Sequence[AnsweredRow]) -> AnsweredRow | None:
     """Return the trial whose answer the loop returns; None before the first trial."""
-    return cast(AnsweredRow, final_answer(cast(Sequence[TrialRow], rows))) if rows else None
+    if not rows:
+        return None
+    # Inspect's store has rows as plain dictionaries.
+    trials = cast(Sequence[TrialRow], rows)
+    return cast(AnsweredRow, final_answer(trials))
 
 
 @scorer(metrics=[accuracy(), stderr()])
@@ -45,22 +49,29 @@ def solved() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         sampled = state.store_as(SampleStore)
         rows = sampled.rows
-        answer = answer_of(rows)
-        known: dict[str, Any] = {"answer": answer["answer"] if answer else None}
-        known["metadata"] = {
+        answer = answer_of(rows) or _NO_ANSWER
+        metadata = {
             "status": sampled.status,
-            "verdict": answer["verdict"] if answer else None,
+            "verdict": answer["verdict"],
             "trials": len(rows),
             "max_trials": sampled.max_trials,
             "solved_by_trial": _curve(sampled),
             "stop_reasons": [row["stop_reason"] for row in rows],
-            "measures": answer["measures"] if answer else {},
+            "measures": answer["measures"],
         }
-        if why := _unknowable(sampled):
-            return Score.unscored(reason=why, **known)
-        return Score(value=CORRECT if answer and answer["success"] else INCORRECT, **known)
+        unknowable = _unknowable(sampled)
+        if unknowable:
+            return Score.unscored(reason=unknowable, answer=answer["answer"], metadata=metadata)
+        value = INCORRECT
+        if answer["success"]:
+            value = CORRECT
+        return Score(value=value, answer=answer["answer"], metadata=metadata)
 
     return score
+
+
+_NO_ANSWER: AnsweredRow = {"answer": None, "verdict": None, "success": False, "measures": {}}
+"""What stands for the answer's trial before the first one has ended."""
 
 
 @scorer(metrics={"*": [mean()]})
@@ -69,16 +80,23 @@ def solved_by_trial() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         sampled = state.store_as(SampleStore)
-        if why := _unknowable(sampled):
-            return Score.unscored(reason=why)
-        return Score(value={f"trial {trial}": float(right) for trial, right in enumerate(_curve(sampled), 1)})
+        unknowable = _unknowable(sampled)
+        if unknowable:
+            return Score.unscored(reason=unknowable)
+        curve = enumerate(_curve(sampled), 1)
+        value = {f"trial {trial}": float(right) for trial, right in curve}
+        return Score(value=value)
 
     return score
 
 
 def _curve(sampled: SampleStore) -> list[bool]:
-    answers = [answer_of(sampled.rows[:trial]) for trial in range(1, sampled.max_trials + 1)]
-    return [bool(answer and answer["success"]) for answer in answers]
+    """Return whether the task counts as solved after each trial; nothing changes after the last one."""
+    solved_by = []
+    for trial in range(1, sampled.max_trials + 1):
+        answer = answer_of(sampled.rows[:trial]) or _NO_ANSWER
+        solved_by.append(bool(answer["success"]))
+    return solved_by
 
 
 def _unknowable(sampled: SampleStore) -> str:

@@ -23,14 +23,8 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import validated
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
-from langgraph_reflexion.lab.studio.settings import (
-    SettingsForm,
-    server_options,
-    settings_form,
-    state_with,
-    task_form,
-    task_in,
-)
+from langgraph_reflexion.lab.studio.settings import SettingsForm, server_options, settings_form
+from langgraph_reflexion.lab.studio.tasks import state_with, task_form, task_in
 from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update

@@ -1,35 +1,28 @@
-"""The forms that Studio draws: of an assistant's settings, and of a run's task.
+"""The form that Studio draws of an assistant's settings.
 
 The settings are those of `ReflexionSettings` that belong to a node. API keys are not settings: the server reads them
 from its environment, and its API never returns them.
-
-The fields of a task are in the state for one step: they are there when `reset` begins the run, and gone after it.
 """
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Literal, cast, get_args, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_args
 
-from langgraph.channels import EphemeralValue
 from pydantic import BaseModel, ConfigDict, Field, create_model
-from typing_extensions import TypedDict
+from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.actors import ACTORS
-from langgraph_reflexion.envs.base import Environment, Task
-from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
-from langgraph_reflexion.errors import ConfigurationError, validated
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.judges import AnsweredEnvironment
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.lab.settings import ReflexionSettings
-from langgraph_reflexion.loop.conversation import new_message
-from langgraph_reflexion.loop.profiles import load_profile
+from langgraph_reflexion.loop.profiles import Rules, load_profile
 from langgraph_reflexion.models.load import in_file
-from langgraph_reflexion.models.messages import Conversation
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.support.secrets import public_url
 
 # A server's clients are strangers: the development server has no login, and any web page may call it. So a setting,
@@ -111,11 +104,13 @@ class SettingsForm(BaseModel):
     def reflexion(self) -> ReflexionSettings:
         """Return the settings of the graph. An empty text counts as not given."""
         shown = self.model_dump(include=set(ReflexionSettings.model_fields))
-        if shown.get("memory") == "full":  # the form shows a size all the same
+        if shown.get("memory") == "full":
+            # The form shows a size all the same.
             del shown["memory_size"]
-        given = ReflexionSettings.read({name: value for name, value in shown.items() if value != ""})
-        for field in ("model", "reflection_model"):
-            check_model(field, getattr(given, field), given.base_url)
+        filled = {name: value for name, value in shown.items() if value != ""}
+        given = ReflexionSettings.read(filled)
+        check_model("model", given.model, given.base_url)
+        check_model("reflection_model", given.reflection_model, given.base_url)
         if given.base_url:
             check_address(given.base_url)
         return given
@@ -141,13 +136,17 @@ class SettingsForm(BaseModel):
 
     def prompts(self, base: Prompts) -> Prompts:
         """Return the actor's prompts with the templates that were edited."""
-        edited = {
-            name: text
-            for name in PROMPTS
-            if (text := getattr(self, f"{name}_prompt", "").strip())
-            and text != type(self).model_fields[f"{name}_prompt"].default.strip()
-        }
-        prompts = Prompts(base.folder, edited) if edited else base
+        edited = {}
+        for name in PROMPTS:
+            field = f"{name}_prompt"
+            shipped = type(self).model_fields[field].default.strip()
+            text = getattr(self, field).strip()
+            # An empty text counts as not given.
+            if text and text != shipped:
+                edited[name] = text
+        prompts = base
+        if edited:
+            prompts = Prompts(base.folder, edited)
         prompts.preload()
         return prompts
 
@@ -158,43 +157,89 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     It has a field for each setting that `ReflexionSettings` declares with a node, each prompt and each option.
     """
     rules = load_profile("paper").resolve(environment)
-    folder = load_prompts(environment.name).folder
-    own = folder / rules.actor if folder and rules.actor in environment.actors else environment.name
-    prompts, actions = load_prompts(own), words(list(environment.episode.actions()))
-    evaluators = _evaluators(environment, rules.evaluator)
-    described = {"evaluator": " ".join(["Scores each trial.", *filter(None, map(EVALUATORS.get, evaluators))])}
-    kinds = {
-        "actor": words([*ACTORS, *environment.actors]),
-        "evaluator": words(evaluators),
-    }
-    defaults, fields = {**vars(rules), **vars(rules.heuristic)}, dict[str, Any]()
-    for field, declared in ReflexionSettings.model_fields.items():
-        if not (node := extra(declared, "node")):
-            continue
-        if field == "model" and environment.name not in DemoChatModel.worlds:
-            # No default can be played here: the field begins empty, and says what to fill in.
-            fields[field] = (str, setting("", node, NAMED_MODEL))
-            continue
-        # A form shows the default, and an empty text in place of None.
-        optional = [kind for kind in get_args(declared.annotation) if type(None) in get_args(declared.annotation)]
-        given = kinds.get(field, optional[0] if optional else declared.annotation)
-        default = defaults.get(field, "" if declared.default is None else declared.default)
-        # A client may send the whole form: an empty text, which counts as not given, has to be valid.
-        limits = [] if default == "" else declared.metadata
-        for limit in limits:
-            given = Annotated[given, limit]
-        # The hint at the default of the command line is not for a form, which shows its own.
-        description = described.get(field) or (declared.description or "").partition("  [default:")[0]
-        fields[field] = (given, setting(default, node, description))
+    fields = _reflexion_fields(environment, rules)
+    actions = words(list(environment.episode.actions()))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
+    prompts = _prompts_of(environment, rules.actor)
     for template, (node, description) in PROMPTS.items():
         shown = setting(prompts.text(template), node, description, langgraph_type="prompt")
         fields[f"{template}_prompt"] = (str, shown)
-    fields |= OPTIONS.get(environment.name, {})
+    fields.update(OPTIONS.get(environment.name, {}))
     return create_model(
         f"{environment.__name__}Settings", __base__=SettingsForm, __doc__="The settings of the graph.", **fields
     )
+
+
+def _reflexion_fields(environment: type[Environment], rules: Rules) -> dict[str, Any]:
+    """Return the fields of `ReflexionSettings` that belong to a node, with an environment's rules as defaults."""
+    evaluators = _evaluators(environment, rules.evaluator)
+    kinds = {"actor": words([*ACTORS, *environment.actors]), "evaluator": words(evaluators)}
+    descriptions = {"evaluator": _described(evaluators)}
+    defaults = dict(vars(rules))
+    defaults.update(vars(rules.heuristic))
+    fields: dict[str, Any] = {}
+    for name, declared in ReflexionSettings.model_fields.items():
+        node = extra(declared, "node")
+        if not node:
+            continue
+        if name == "model" and environment.name not in DemoChatModel.worlds:
+            # No default can be played here: the field begins empty, and says what to fill in.
+            fields[name] = (str, setting("", node, NAMED_MODEL))
+            continue
+        default = defaults.get(name, _default_shown(declared))
+        kind = kinds.get(name, _kind_shown(declared))
+        if default != "":
+            kind = _limited(kind, declared.metadata)
+        # The hint at the default of the command line is not for a form, which shows its own.
+        about, _, _ = (declared.description or "").partition("  [default:")
+        description = descriptions.get(name) or about
+        fields[name] = (kind, setting(default, node, description))
+    return fields
+
+
+def _default_shown(declared: FieldInfo) -> Any:
+    """Return the default of a field that a form shows: an empty text in place of None."""
+    if declared.default is None:
+        return ""
+    return declared.default
+
+
+def _kind_shown(declared: FieldInfo) -> Any:
+    """Return the type of a field's values in a form, which has no None."""
+    kinds = get_args(declared.annotation)
+    if type(None) in kinds:
+        # The settings declare it as `KIND | None`.
+        return kinds[0]
+    return declared.annotation
+
+
+def _limited(kind: Any, limits: Sequence[Any]) -> Any:
+    """Return a type with the limits of its values.
+
+    A field whose default is an empty text goes without: a client may send the whole form, and an empty text, which
+    counts as not given, has to be valid.
+    """
+    for limit in limits:
+        kind = Annotated[kind, limit]
+    return kind
+
+
+def _described(evaluators: Sequence[str]) -> str:
+    """Return what the form says of the evaluators."""
+    sentences = ["Scores each trial."]
+    for name in evaluators:
+        if name in EVALUATORS:
+            sentences.append(EVALUATORS[name])
+    return " ".join(sentences)
+
+
+def _prompts_of(environment: type[Environment], actor: str) -> Prompts:
+    """Return the prompts of an environment, or those of its own actor."""
+    prompts = load_prompts(environment.name)
+    if prompts.folder and actor in environment.actors:
+        return load_prompts(prompts.folder / actor)
+    return prompts
 
 
 def _evaluators(environment: type[Environment], default: str) -> list[str]:
@@ -209,7 +254,8 @@ def _evaluators(environment: type[Environment], default: str) -> list[str]:
 
 def listed(variable: str) -> list[str]:
     """Return what an environment variable lists, separated by commas."""
-    return [each.strip() for each in os.environ.get(variable, "").split(",") if each.strip()]
+    parts = os.environ.get(variable, "").split(",")
+    return [part.strip() for part in parts if part.strip()]
 
 
 def server_options(environment: str) -> dict[str, Any]:
@@ -262,109 +308,8 @@ def check_address(base_url: str) -> None:
         raise ConfigurationError(f"base_url: not an address: {error}") from None
     if shown != base_url:
         raise ConfigurationError("base_url: a setting must not contain a user, a password or a query")
-    if base_url.rstrip("/") not in [each.rstrip("/") for each in listed(ALLOWED)]:
+    allowed = [each.rstrip("/") for each in listed(ALLOWED)]
+    if base_url.rstrip("/") not in allowed:
         raise ConfigurationError(
             f"base_url: {shown} is not listed: allow it in the server's environment, {ALLOWED}={shown}"
         )
-
-
-FIRST = {"alfworld": 3, "hotpotqa": 5, "fever": 2, "workspace": 2}
-"""The task of an empty form, if not the first: in the demo model's worlds one that it solves after a reflection. The
-workspace's first task needs Rust, the second only Python."""
-
-
-class TaskForm(BaseModel):
-    """The task to solve. An empty form is one of the environment's own tasks."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    split: str
-    number: int
-    task_id: str = Field(default="", description="The task's id or instruction, instead of a number.")
-
-    def find(self, environment: Environment, *, oracle: bool) -> Task:
-        """Return the task, which is read or generated; `oracle`: whether scoring the trials needs the right answer.
-
-        Raises:
-            ConfigurationError: there is no such task.
-            EnvironmentUnavailable: the environment's data is missing.
-        """
-        if self.task_id:
-            try:
-                return environment.find_task(self.task_id, self.split)
-            except ConfigurationError as error:
-                if not isinstance(environment, WikiEnvironment):
-                    raise
-                label = environment.episode.label
-                if oracle:
-                    words = f"{error}; with the evaluator llm, any {label.lower()} is a task"
-                    raise ConfigurationError(words) from None
-            return self._own(environment, label)
-        tasks = environment.tasks(self.split, limit=self.number)
-        if len(tasks) < self.number:
-            has = f"{environment.name}'s split {self.split} has {len(tasks)} tasks"
-            raise ConfigurationError(f"{has}, but no number {self.number}")
-        return tasks[self.number - 1]
-
-    def _own(self, environment: Environment, label: str) -> Task:
-        """Return a question or claim of the user's own, on the pages of the split; its answer is not known."""
-        text, first = " ".join(self.task_id.split()), environment.tasks(self.split, limit=1)[0]
-        data = {**first.get("data", {}), "question": text, "answer": "", "supporting": []}
-        return Task(id=text, instruction=f"{label}: {text}", data=data)
-
-
-def task_form(environment: type[Environment], options: Mapping[str, Any] = {}) -> type[TaskForm]:
-    """Make the form of an environment's tasks, with its splits; `options` are those of `server_options`."""
-    splits: list[Any] = list(getattr(environment, "splits", ("own",)))
-    first = FIRST.get(environment.name, 1)
-    if "task" in options:
-        splits, first = ["tasks"], 1
-
-    split = Field(splits[0], description="The set of tasks.", json_schema_extra={"enum": splits})
-    number = Field(first, description="The task of the split, counted from 1.", ge=1)
-    whole = Field(None, description="A whole task as JSON, as in a thread's state; overrides the other fields.")
-    said: Any = Field([], description="A conversation. Its last message by a person is the task's id or instruction.")
-    fields: dict[str, Any] = {
-        "split": (str, split),
-        "number": (int, number),
-        "task": (dict[str, Any] | None, whole),
-        "messages": (Conversation, said),
-    }
-    return create_model(f"{environment.__name__}Task", __base__=TaskForm, __doc__=TaskForm.__doc__, **fields)
-
-
-def state_with(form: type[BaseModel]) -> type[ReflexionState]:
-    """Make the state that also has the form's fields, each for one step."""
-    fields: dict[str, Any] = get_type_hints(ReflexionState, include_extras=True)
-    for name, field in form.model_fields.items():
-        fields.setdefault(name, Annotated[cast(Any, field.annotation), EphemeralValue])
-    made: Any = TypedDict(f"{form.__name__}State", fields, total=False)  # type: ignore[misc]
-    return cast(type[ReflexionState], made)
-
-
-def task_in(state: Mapping[str, Any], form: type[TaskForm], environment: Environment, *, oracle: bool) -> Task | None:
-    """Return the task that a run begins with, or None if the run continues its task."""
-    filled = {name: state[name] for name in form.model_fields if state.get(name) is not None}
-    task = filled.pop("task", None)
-    filled.pop("messages", None)
-    if message := new_message(state):
-        filled["task_id"] = message.text
-    # The state keeps the thread's own task, which `reset` has marked.
-    marked = isinstance(task, dict) and "after" in task
-    if task is not None and not (marked and state.get("episode", {}).get("task") == task.get("id")):
-        given = {key: task[key] for key in task if key != "after"} if marked else task
-        return cast(Task, given)  # `reset` refuses what is not a task
-    if not filled and under_way(state):
-        return None
-    return validated(form, filled, "field").find(environment, oracle=oracle)
-
-
-def under_way(state: Mapping[str, Any]) -> bool:
-    """Return whether `reset` begins a task's next trial rather than a run.
-
-    A finished trial has its record; a run that was stopped in the middle of a trial has no record of it.
-    """
-    if state.get("status") != "running":
-        return False
-    trials = state.get("trials") or []
-    return bool((trials[-1]["trial"] if trials else 0) == state["trial"])

@@ -13,7 +13,7 @@ Sometimes they say nothing of use. A room is recognized by its furniture, as the
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -85,21 +85,25 @@ def recognises(prompt: Prompt) -> bool:
 
 def act(prompt: Prompt, rng: Random) -> Act:
     """Return the next action."""
-    thought, name, args = _step(prompt, read_goal(prompt), rng)
+    goal = read_goal(prompt)
+    thought, name, args = _step(prompt, goal, rng)
     return Act(thought, name, args, _as_text(name, args, prompt.system))
 
 
 def read_goal(prompt: Prompt) -> Goal:
     """Read the task from the opening, and the tool for it from the instruction."""
     text = prompt.opening.rpartition("Your task is to:")[2].strip().lower()
+    kind = _kind_of(text)
     words = re.findall(r"[a-z/']+", text)
-    classes = {class_of(place) for place in places_in(prompt.opening)}
-    kinds = [name for name, pattern in _KINDS if re.search(pattern, text)]
-    kind = next(iter(kinds), "pick")
     nouns = [word for word in words if word not in _STOPWORDS]
-    thing = next(iter(nouns), "")
+    thing = ""
+    if nouns:
+        thing = nouns[0]
+    targets = nouns
     # A lamp is a thing, and not a place that the opening lists.
-    targets = nouns if kind == "look" else [word for word in nouns[1:] if word in classes]
+    if kind != "look":
+        classes = {class_of(place) for place in places_in(prompt.opening)}
+        targets = [word for word in nouns[1:] if word in classes]
     target = ""
     if targets:
         target = targets[-1]
@@ -108,6 +112,14 @@ def read_goal(prompt: Prompt) -> Goal:
     if told:
         tool = told[1].lower()
     return Goal(kind, thing, target, tool, text)
+
+
+def _kind_of(text: str) -> str:
+    """Return what a task wants to be done with a thing."""
+    for kind, pattern in _KINDS:
+        if re.search(pattern, text):
+            return kind
+    return "pick"
 
 
 def _step(prompt: Prompt, goal: Goal, rng: Random) -> Move:
@@ -120,17 +132,26 @@ def _step(prompt: Prompt, goal: Goal, rng: Random) -> Move:
     if known is None:
         return _search(world, goal, notes, rng, goal.thing, recalled)
     thing, place = known
-    if reaching := _reach(world, place, f"There is {thing} at {place}. I go there."):
+    reaching = _reach(world, place, f"There is {thing} at {place}. I go there.")
+    if reaching:
         return reaching
     # Whoever comes for a thing takes it; one that turns up among others may only be seen.
     came_for_it = notes.take_first or goal.thing in recalled.get(place, ())
     crowd = len(world.contents.get(place, ()))
-    confusion = CONFUSION.get(crowd, float(crowd > max(CONFUSION)))
-    if not came_for_it and rng.random() < confusion:
+    if not came_for_it and rng.random() < _confusion(crowd):
         world.held = thing
         thought, name, args = _bring(world, goal, recalled)
         return f"I have {thing} now. {thought}", name, args
     return f"I see {thing} here. I take it.", "take", {"object": thing, "receptacle": place}
+
+
+def _confusion(crowd: int) -> float:
+    """Return the probability of taking a seen thing for a held one among a number of things."""
+    if crowd in CONFUSION:
+        return CONFUSION[crowd]
+    if crowd > max(CONFUSION):
+        return 1.0
+    return 0.0
 
 
 def _reach(world: Household, place: str, thought: str) -> Move | None:
@@ -147,7 +168,8 @@ def _reachable(world: Household, goal: Goal, notes: Notes) -> tuple[str, str] | 
     for thing, place in world.where(goal.thing):
         return thing, place
     for thing, place in notes.found.items():
-        if place in world.places and place not in world.contents and thing not in world.put_down:
+        unseen = place in world.places and place not in world.contents
+        if unseen and thing not in world.put_down:
             return thing, place
     return None
 
@@ -165,8 +187,10 @@ def _bring(world: Household, goal: Goal, recalled: Mapping[str, set[str]]) -> Mo
     target = _place_of_class(world, goal.target)
     if world.put_down:
         # Of two things the second belongs to the first.
-        target = next(iter(world.put_down.values()))
-    if reaching := _reach(world, target, f"I bring {held} to {target}."):
+        places = list(world.put_down.values())
+        target = places[0]
+    reaching = _reach(world, target, f"I bring {held} to {target}.")
+    if reaching:
         return reaching
     return f"I leave {held} at {target}.", "put", {"object": held, "receptacle": target}
 
@@ -204,10 +228,11 @@ def _search(
         if wanted in recalled.get(place, ()):
             thought = f"A note says that there was {_some(wanted)} at {place}. I go there to take it."
             return thought, "go_to", {"receptacle": place}
-    fresh = [place for place in unseen if place not in notes.searched] or unseen
-    fresh = [place for place in fresh if place not in recalled] or fresh
-    if not fresh:
+    if not unseen:
         return f"I have looked everywhere and seen no {wanted}.", "look", {}
+    fresh = _all_but(unseen, notes.searched)
+    fresh = _all_but(fresh, recalled)
+    # Places of a class are similar, and searched one after the other.
     fresh.sort(key=lambda place: (habit(goal.text, class_of(place)), habit(goal.text, place)))
     place = fresh[0]
     if rng and rng.random() < STRAYS:
@@ -215,27 +240,42 @@ def _search(
     return f"I have not seen {_some(wanted)} yet. I look at {place}.", "go_to", {"receptacle": place}
 
 
+def _all_but(places: list[str], known: Container[str]) -> list[str]:
+    """Return the places that are not known; all if every one is."""
+    rest = [place for place in places if place not in known]
+    return rest or places
+
+
 def _some(noun: str) -> str:
     """Return a noun with its article: "an egg", "a mug"."""
-    article = "an" if noun.startswith(("a", "e", "i", "o", "u")) else "a"
-    return f"{article} {noun}"
+    if noun.startswith(("a", "e", "i", "o", "u")):
+        return f"an {noun}"
+    return f"a {noun}"
 
 
 def read_notes(reflections: tuple[str, ...], goal: Goal) -> Notes:
     """Return what reflections say about the thing to find."""
     notes = Notes()
-    for sentence in re.split(r"(?<=[.;])\s+", " ".join(reflections)):
+    sentences = re.split(r"(?<=[.;])\s+", " ".join(reflections))
+    for sentence in sentences:
         text = sentence.lower()
-        if goal.thing not in re.findall(r"[a-z]+", text):
-            continue
-        if re.search(r"\bno\b", text):
-            places = [name for name in re.findall(NAME, text) if class_of(name) != goal.thing]
-            notes.searched += [place for place in places if place not in notes.searched]
-        elif located := re.search(rf"\b({goal.thing} \d+)\b.*?\b(?:in|on|at|from) ({NAME})", text):
-            notes.found[located[1]] = located[2]
-        if "take" in text:
-            notes.take_first = True
+        if goal.thing in re.findall(r"[a-z]+", text):
+            _read_note(notes, text, goal.thing)
     return notes
+
+
+def _read_note(notes: Notes, text: str, wanted: str) -> None:
+    """Read a sentence about the thing to find."""
+    located = re.search(rf"\b({wanted} \d+)\b.*?\b(?:in|on|at|from) ({NAME})", text)
+    if re.search(r"\bno\b", text):
+        names = re.findall(NAME, text)
+        places = [name for name in names if class_of(name) != wanted]
+        notes.searched += [place for place in places if place not in notes.searched]
+    elif located:
+        thing, place = located.groups()
+        notes.found[thing] = place
+    if "take" in text:
+        notes.take_first = True
 
 
 def reflect(prompt: Prompt, rng: Random) -> str:
@@ -251,9 +291,7 @@ def reflect(prompt: Prompt, rng: Random) -> str:
             f"My last action, {last_action or 'none'}, did not get me to the goal. "
             "I lost sight of my plan. Next time I will think more carefully before each step."
         )
-    taken = {thing: place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing}
-    # What was taken counts more than what was seen, and that more than what notes say.
-    found = earlier.found | dict(world.where(goal.thing)) | taken
+    found = _found(world, goal, earlier)
     mistaken = ""
     if world.held not in world.picked_up:
         mistaken = world.held
@@ -264,13 +302,22 @@ def reflect(prompt: Prompt, rng: Random) -> str:
     searched = _searched_in_vain(world, goal, earlier)
     needed = _number_of_things(goal)
     if searched and len(found) < needed:
-        parts.append(
-            f"There is no {goal.thing} at {', '.join(searched)}. Next time I will look in the other places first."
-        )
+        places = ", ".join(searched)
+        parts.append(f"There is no {goal.thing} at {places}. Next time I will look in the other places first.")
     room = tell_room(world.places, seen_at_first(world))
     if room:
         parts.append(room)
     return " ".join(parts)
+
+
+def _found(world: Household, goal: Goal, earlier: Notes) -> dict[str, str]:
+    """Return the places of the things to find, by thing."""
+    found = dict(earlier.found)
+    # What was seen counts more than what notes say, and what was taken more than that.
+    found.update(world.where(goal.thing))
+    taken = {thing: place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing}
+    found.update(taken)
+    return found
 
 
 def _blame(last_action: str, mistaken: str, found: Mapping[str, str]) -> str:
@@ -290,7 +337,8 @@ def _searched_in_vain(world: Household, goal: Goal, earlier: Notes) -> list[str]
     """Return the last places that have been searched without finding the thing, in this trial or before."""
     empty = []
     for place, things in world.contents.items():
-        if goal.thing not in map(class_of, things):
+        classes = [class_of(thing) for thing in things]
+        if goal.thing not in classes:
             empty.append(place)
     before = [place for place in earlier.searched if place not in empty]
     return (before + empty)[-NOTED:]
@@ -309,8 +357,10 @@ def learn(prompt: Prompt) -> str:
     world = read_world(prompt)
     places = [place for thing, place in world.picked_up.items() if class_of(thing) == goal.thing]
     where = " and ".join(dict.fromkeys(places)) or "its place"
-    known = {place: sorted(things) for place, things in read_rooms(prompt.reflections, world.places).items()}
-    known |= seen_at_first(world)
+    noted = read_rooms(prompt.reflections, world.places)
+    known = {place: sorted(things) for place, things in noted.items()}
+    # What it saw itself counts more than what notes say.
+    known.update(seen_at_first(world))
     return f"I found the {goal.thing} at {where}, and that was it. {tell_room(world.places, known)}"
 
 
@@ -327,7 +377,9 @@ def judge(prompt: Prompt) -> str:
         places = _places_of_brought(world, goal)
         solved = len(places) >= needed and len(set(places)) == 1
         reason = f"Of {needed} needed, {len(places)} came to where the task wants it, in the state it wants."
-    verdict = "yes" if solved else "no"
+    verdict = "no"
+    if solved:
+        verdict = "yes"
     return f"{reason}\nVerdict: {verdict}"
 
 

@@ -1,6 +1,7 @@
 """Households, read from transcripts, and rooms in notes."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -30,8 +31,9 @@ class Household:
         """Return the things of a class that were seen, and their places, but for things put down on purpose."""
         found: list[tuple[str, str]] = []
         for place, things in self.contents.items():
-            here = [thing for thing in things if class_of(thing) == kind and thing not in self.put_down]
-            found += [(thing, place) for thing in here]
+            for thing in things:
+                if class_of(thing) == kind and thing not in self.put_down:
+                    found.append((thing, place))
         return found
 
 
@@ -69,38 +71,47 @@ def _read_place(world: Household, turn: Turn) -> None:
 
 def _read_change(world: Household, seen: str) -> None:
     """Read what an action has changed."""
-    if taken := re.match(rf"You pick up the ({NAME}) from the ({NAME})", seen):
-        thing, place = taken.groups()
-        world.held = thing
-        world.picked_up.setdefault(thing, place)
-        for things in world.contents.values():
-            if thing in things:
-                things.remove(thing)
-    elif put := re.match(rf"You (?:move|put) the ({NAME}) (?:to|in/on) the ({NAME})", seen):
-        thing, place = put.groups()
+    taken = re.match(rf"You pick up the ({NAME}) from the ({NAME})", seen)
+    if taken:
+        _take(world, taken[1], taken[2])
+    put = re.match(rf"You (?:move|put) the ({NAME}) (?:to|in/on) the ({NAME})", seen)
+    if put:
         world.held = ""
-        world.put_down[thing] = place
-    elif treated := re.match(rf"You (?:clean|heat|cool) the ({NAME}) using", seen):
+        world.put_down[put[1]] = put[2]
+    treated = re.match(rf"You (?:clean|heat|cool) the ({NAME}) using", seen)
+    if treated:
         world.treated.add(treated[1])
-    elif seen.startswith("You turn on the"):
+    if seen.startswith("You turn on the"):
         world.lamp_lit = True
+
+
+def _take(world: Household, thing: str, place: str) -> None:
+    """Have a thing in hand instead of at its place."""
+    world.held = thing
+    world.picked_up.setdefault(thing, place)
+    for things in world.contents.values():
+        if thing in things:
+            things.remove(thing)
 
 
 def _read_contents(world: Household, seen: str) -> None:
     """Read which places are open, and what is in or on them."""
-    world.closed.update(re.findall(rf"\b[Tt]he ({NAME}) is closed", seen))
-    world.closed.difference_update(re.findall(rf"\b[Tt]he ({NAME}) is open", seen))
+    closed = re.findall(rf"\b[Tt]he ({NAME}) is closed", seen)
+    opened = re.findall(rf"\b[Tt]he ({NAME}) is open", seen)
+    world.closed.update(closed)
+    world.closed.difference_update(opened)
     on_or_in = rf"(?:On the ({NAME})|[Tt]he ({NAME}) is open\. In it), you see ([^.]*)\."
     for on, inside, things in re.findall(on_or_in, seen):
-        world.contents[on or inside] = re.findall(NAME, things)
+        place = on or inside
+        world.contents[place] = re.findall(NAME, things)
 
 
 def seen_at_first(world: Household) -> dict[str, list[str]]:
     """Return the classes of things seen at each place before anything was moved."""
-    seen = {
-        place: [class_of(thing) for thing in things if thing not in world.put_down]
-        for place, things in world.contents.items()
-    }
+    seen: dict[str, list[str]] = {}
+    for place, things in world.contents.items():
+        first = [thing for thing in things if thing not in world.put_down]
+        seen[place] = [class_of(thing) for thing in first]
     for thing, place in world.picked_up.items():
         seen.setdefault(place, []).append(class_of(thing))
     return seen
@@ -117,10 +128,12 @@ def tell_room(places: Sequence[str], seen: Mapping[str, Sequence[str]]) -> str:
         else:
             empty.append(place)
     if empty:
-        facts.append(f"{', '.join(empty)} had nothing")
+        places_without = ", ".join(empty)
+        facts.append(f"{places_without} had nothing")
     if not facts:
         return ""
-    return f"In the room with {_furniture(places)} I saw: {'; '.join(facts)}."
+    told = "; ".join(facts)
+    return f"In the room with {_furniture(places)} I saw: {told}."
 
 
 def read_rooms(notes: Sequence[str], places: Sequence[str]) -> dict[str, set[str]]:
@@ -150,8 +163,8 @@ def _add_facts(things_at: dict[str, set[str]], told: re.Match[str]) -> None:
 
 def _furniture(places: Sequence[str]) -> str:
     """Return the number of places of each class."""
-    sorts = [class_of(place) for place in places]
-    return ", ".join(f"{sorts.count(sort)} {sort}" for sort in dict.fromkeys(sorts))
+    numbers = Counter(class_of(place) for place in places)
+    return ", ".join(f"{number} {sort}" for sort, number in numbers.items())
 
 
 def places_in(opening: str) -> list[str]:

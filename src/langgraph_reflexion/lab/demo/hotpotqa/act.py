@@ -47,7 +47,14 @@ class Choice(NamedTuple):
 class Reader:
     """Chooses the next action by what was read so far, with the slips that the advice does not prevent."""
 
-    rate: ClassVar = {"halfway": 0.25, "hasty": 0.6, "namesake": 0.6, "again": 0.2, "one side": 0.5, "sentence": 0.12}
+    rate: ClassVar = {
+        "halfway": 0.25,
+        "hasty": 0.6,
+        "namesake": 0.6,
+        "again": 0.2,
+        "one side": 0.5,
+        "sentence": 0.12,
+    }
     """Share of questions with each slip."""
 
     asked: Asked
@@ -59,27 +66,31 @@ class Reader:
     """Whether it answers what a page does not say."""
 
     def next(self) -> Choice:
-        act = self._compare() if self.asked.choice else self._follow()
-        if act.name != "finish" or not self.slips("sentence"):
-            return act
-        if self.advice.on(act.text).says("nothing else"):
-            return act
-        return Choice(act.thought, "finish", in_a_sentence(act.text))
+        if self.asked.choice:
+            choice = self._compare()
+        else:
+            choice = self._follow()
+        if choice.name != "finish" or not self.slips("sentence"):
+            return choice
+        advised = self.advice.on(choice.text).says("nothing else")
+        if advised:
+            return choice
+        return Choice(choice.thought, "finish", in_a_sentence(choice.text))
 
     def _follow(self) -> Choice:
         """Read one page after the other: what each says leads to the next."""
         target = Target(self.asked.text)
         if self.asked.targets:
             target = self.asked.targets[0]
-        *bridges, last = self.asked.hops
-        for wanted in bridges:
-            found = self._find(target, wanted, careful=True)
-            if isinstance(found, Choice):
-                return found
-            if self.slips("halfway") and not self.advice.on(found.name).says("on the way"):
-                return Choice(f"{target.name} leads to {found.name}, which must be it.", "finish", found.name)
-            target = found
-        found = self._find(target, last)
+        for wanted in self.asked.hops[:-1]:
+            bridge = self._find(target, wanted, careful=True)
+            if isinstance(bridge, Choice):
+                return bridge
+            advised = self.advice.on(bridge.name).says("on the way")
+            if self.slips("halfway") and not advised:
+                return Choice(f"{target.name} leads to {bridge.name}, which must be it.", "finish", bridge.name)
+            target = bridge
+        found = self._find(target, self.asked.hops[-1])
         if isinstance(found, Choice):
             return found
         return Choice(f"By the page of {target.name} it is {found.name}.", "finish", found.name)
@@ -87,17 +98,21 @@ class Reader:
     def _compare(self) -> Choice:
         """Read the pages of both things, and compare what they say."""
         one, other = self.asked.targets
-        facts: list[Target] = []
-        for target in (one, other):
-            if facts and self.slips("one side") and not self.advice.on(other.name).says("both"):
-                guess = "yes" if self.asked.closed else one.name
-                return Choice(f"For {one.name} it is {facts[0].name}. That settles it.", "finish", guess)
-            found = self._find(target, self.asked.hops[0], careful=self.asked.closed)
-            if isinstance(found, Choice):
-                return found
-            facts.append(found)
-        because = f"For {one.name} it is {facts[0].name}, for {other.name} {facts[1].name}."
-        return Choice(because, "finish", compared(self.asked, facts))
+        wanted = self.asked.hops[0]
+        of_one = self._find(one, wanted, careful=self.asked.closed)
+        if isinstance(of_one, Choice):
+            return of_one
+        advised = self.advice.on(other.name).says("both")
+        if self.slips("one side") and not advised:
+            guess = one.name
+            if self.asked.closed:
+                guess = "yes"
+            return Choice(f"For {one.name} it is {of_one.name}. That settles it.", "finish", guess)
+        of_other = self._find(other, wanted, careful=self.asked.closed)
+        if isinstance(of_other, Choice):
+            return of_other
+        because = f"For {one.name} it is {of_one.name}, for {other.name} {of_other.name}."
+        return Choice(because, "finish", compared(self.asked, [of_one, of_other]))
 
     def _page(self, target: Target) -> Page | Choice:
         """Return the page of a thing, or the next action to find it."""
@@ -112,8 +127,10 @@ class Reader:
             if wanted == target.name and self.slips("again"):
                 return Choice(f"The page of {target.name} must be there. I try again.", "search", wanted)
             tried.add(wanted)
-            # The first title with the name, whatever its brackets say, or the one that fits.
-            meant = Target(target.name) if self.slips("namesake") else target
+            meant = target
+            if self.slips("namesake"):
+                # The first title with the name, whatever its brackets say.
+                meant = Target(target.name)
             untried = [title for title in titles if title not in tried]
             chosen = closest(untried, meant)
             if chosen is None:
@@ -127,28 +144,35 @@ class Reader:
             return page
         hint = advised_word(self.advice, page)
         hasty = not careful and self.slips("hasty") and not hint
-        if hasty and not self.tools and (taken := first_mentioned(page, wanted)):
-            return taken
-        if found := find(page, wanted):
+        found = find(page, wanted)
+        at_first_sight = first_mentioned(page, wanted)
+        if hasty and at_first_sight:
+            # With the whole page given, it does not even read on to where the answer is.
+            if not self.tools or not found:
+                return at_first_sight
+        if found:
             return found
-        if hasty and (taken := first_mentioned(page, wanted)):
-            return taken
+        nothing = give_up(Target(page.title))
         if not self.tools:
-            return give_up(Target(page.title))
+            return nothing
         if self.library.open != page.title:
             return Choice(f"I go back to {page.title}.", "search", page.title)
-        terms = [term for term in (hint, *wanted.terms) if term and term not in page.searched_for]
-        if not terms:
-            taken = first_mentioned(page, wanted) if self.guesses else None
-            return taken or give_up(Target(page.title))
-        return Choice(f"What I see of {page.title} does not say it. I look further down.", "lookup", terms[0])
+        for term in (hint, *wanted.terms):
+            if term and term not in page.searched_for:
+                thought = f"What I see of {page.title} does not say it. I look further down."
+                return Choice(thought, "lookup", term)
+        if self.guesses and at_first_sight:
+            return at_first_sight
+        return nothing
 
 
 def compared(asked: Asked, facts: list[Target]) -> str:
     """Return the result of a comparison."""
     one, other = facts
     if asked.choice == "same":
-        return "yes" if one == other else "no"
+        if one == other:
+            return "yes"
+        return "no"
     first, second = asked.targets
     difference = _number(one.name) - _number(other.name)
     if asked.choice == "lowest":

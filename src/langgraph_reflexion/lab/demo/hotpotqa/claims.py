@@ -10,7 +10,16 @@ from typing import ClassVar
 
 from langgraph_reflexion.lab.demo.hotpotqa.act import Choice, Reader, give_up
 from langgraph_reflexion.lab.demo.hotpotqa.task import Asked, read_path
-from langgraph_reflexion.lab.demo.hotpotqa.world import Target, Wanted, advised_word, content_words, names_in, stem
+from langgraph_reflexion.lab.demo.hotpotqa.world import (
+    Page,
+    Target,
+    Wanted,
+    advised_word,
+    content_words,
+    names_in,
+    stem,
+    stems_of,
+)
 
 _STATED = "stated"
 
@@ -19,7 +28,12 @@ _STATED = "stated"
 class Verifier(Reader):
     """Chooses the next action on a claim."""
 
-    rate: ClassVar = {**Reader.rate, "halfway": 0.5, "hasty": 0.9, "namesake": 0.9, "again": 0.3}
+    rate: ClassVar = {
+        "halfway": 0.5,
+        "hasty": 0.9,
+        "namesake": 0.9,
+        "again": 0.3,
+    }
     """Share of claims with each slip: two of three labels are often right by chance."""
 
     guesses: bool = False
@@ -44,23 +58,25 @@ class Verifier(Reader):
         page = self._page(target)
         if isinstance(page, Choice):
             return page
-        words = {stem(word) for word in wanted.words}
-        if any(words <= _stems(sentence) for sentence in page.sentences):
+        if _states(page, wanted):
             return Target(_STATED)
         hint = advised_word(self.advice, page)
-        if not self.tools or (self.slips("hasty") and not hint):
+        if not self.tools:
+            return give_up(target)
+        if self.slips("hasty") and not hint:
             return give_up(target)
         if self.library.open != page.title:
             return Choice(f"I go back to {page.title}.", "search", page.title)
-        terms = [term for term in (hint, wanted.words[-1]) if term and term not in page.searched_for]
-        if not terms:
-            return give_up(target)
-        return Choice(f"{page.title} may say so further down.", "lookup", terms[0])
+        for term in (hint, wanted.words[-1]):
+            if term and term not in page.searched_for:
+                return Choice(f"{page.title} may say so further down.", "lookup", term)
+        return give_up(target)
 
 
-def _stems(sentence: str) -> set[str]:
-    """Return the words of a sentence without their endings."""
-    return {stem(word) for word in re.findall(r"[\w-]+", sentence)}
+def _states(page: Page, wanted: Wanted) -> bool:
+    """Return whether a sentence of a page has all the wanted words."""
+    words = {stem(word) for word in wanted.words}
+    return any(words <= stems_of(sentence) for sentence in page.sentences)
 
 
 def read_claim(claim: str) -> Asked:
@@ -71,16 +87,20 @@ def read_claim(claim: str) -> Asked:
     places = {target.where for target in targets}
     named = [target for target in targets if target.name not in places]
     if not named:
-        wanted = Wanted("", tuple(content_words(text)))
-        return Asked(text, (), (wanted,), value="")
+        words = tuple(content_words(text))
+        return Asked(text, (), (Wanted("", words),), value="")
     first = named[0]
     last = named[-1]
     number = re.search(r"\b(?P<value>\d+)\b(?: (?P<unit>\w+))?", text)
     if number:
-        return _up_to(text, number.start(), first, number["unit"] or "year", number["value"])
+        # A number without a unit is a year.
+        unit = number["unit"] or "year"
+        return _up_to(text, number.start(), first, unit, number["value"])
     if len(named) > 1:
-        return _up_to(text, text.rindex(last.name), first, last.role, last.name)
-    return replace(read_path(text, first, asks=False), value="")
+        begin = text.rindex(last.name)
+        return _up_to(text, begin, first, last.role, last.name)
+    asked = read_path(text, first, asks=False)
+    return replace(asked, value="")
 
 
 def _up_to(text: str, end: int, target: Target, kind: str, value: str) -> Asked:
@@ -92,4 +112,5 @@ def _up_to(text: str, end: int, target: Target, kind: str, value: str) -> Asked:
     if number or not kind:
         words = last.words
     wanted = Wanted(kind or "person", words, number)
-    return replace(asked, text=text, hops=(*bridges, wanted), value=value)
+    hops = (*bridges, wanted)
+    return replace(asked, text=text, hops=hops, value=value)

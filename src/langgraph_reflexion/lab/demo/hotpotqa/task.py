@@ -48,7 +48,8 @@ def read_question(text: str) -> Asked:
     if len(targets) == 2 and (closed or asks_for_one):
         return _comparison(text, targets, closed)
     if not targets:
-        return Asked(text, (), (_wanted(text, ()),))
+        wanted = _wanted(text, ())
+        return Asked(text, (), (wanted,))
     return read_path(text, targets[0])
 
 
@@ -63,7 +64,8 @@ def _two_things(targets: tuple[Target, ...]) -> bool:
     if len(targets) != 2:
         return False
     places = tuple(target.where for target in targets if target.where)
-    return not any(target.name.startswith(places) for target in targets)
+    is_place = any(target.name.startswith(places) for target in targets)
+    return not is_place
 
 
 def _targets(text: str, *, joined_by_and: bool) -> tuple[Target, ...]:
@@ -71,21 +73,26 @@ def _targets(text: str, *, joined_by_and: bool) -> tuple[Target, ...]:
     # "Were Tom Hale ...": the capital of a question's first word makes no name of it.
     uncapitalized = text[:1].lower() + text[1:]
     found = [target for _, target in names_in(uncapitalized, joined_by_and=joined_by_and)]
-    where = {target.where for target in found}
-    return tuple(target for target in found if target.name not in where)
+    places = {target.where for target in found}
+    named = [target for target in found if target.name not in places]
+    return tuple(named)
 
 
 def _comparison(text: str, targets: tuple[Target, ...], closed: bool) -> Asked:
     """Return what to find on the pages of two things, and how to choose between them."""
     if closed:
         return Asked(text, targets, (_wanted_of_both(text, targets),), "same")
-    by = _first_of(re.findall(r"\w+", text), _LOWEST | _HIGHEST)
-    choice = "highest" if by in _HIGHEST else "lowest"
+    words = re.findall(r"\w+", text)
+    by = _first_of(words, _LOWEST | _HIGHEST)
+    choice = "lowest"
+    if by in _HIGHEST:
+        choice = "highest"
     if by in _IN_TIME:
         wanted = Wanted("year", _DATED, number=True)
-    else:
-        # "longer" and "longest" ask for what is said to be so and so "long".
-        wanted = Wanted(re.sub("e[rs]t?$|r$", "", by), (), number=True)
+        return Asked(text, targets, (wanted,), choice)
+    # "longer" and "longest" ask for what is said to be so and so "long".
+    unit = re.sub("e[rs]t?$|r$", "", by)
+    wanted = Wanted(unit, (), number=True)
     return Asked(text, targets, (wanted,), choice)
 
 
@@ -96,9 +103,14 @@ def _wanted_of_both(text: str, targets: tuple[Target, ...]) -> Wanted:
     kind = ""
     if same:
         kind = same[1]
-    names = _said_of(targets)
-    words = tuple(word for word in content_words(plain) if word != kind and word not in names)
+    words = _words_but(plain, (kind, *_said_of(targets)))
     return Wanted(kind, words or ("by",))
+
+
+def _words_but(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the content words of a text except those that are known."""
+    words = [word for word in content_words(text) if word not in known]
+    return tuple(words)
 
 
 def _first_of(words: list[str], wanted: frozenset[str]) -> str:
@@ -126,8 +138,9 @@ def read_path(text: str, target: Target, *, asks: bool = True) -> Asked:
     if nouns:
         bridge = nouns[-1]
     known = (bridge, *names)
-    words = tuple(word for word in content_words(inner) if word not in known)
-    return Asked(text, (target,), (Wanted(bridge, words), _wanted(before + after, known)))
+    on_the_way = Wanted(bridge, _words_but(inner, known))
+    at_the_end = _wanted(before + after, known)
+    return Asked(text, (target,), (on_the_way, at_the_end))
 
 
 def _last_clause(text: str, begin: int, *, asks: bool) -> re.Match[str] | None:
@@ -136,17 +149,19 @@ def _last_clause(text: str, begin: int, *, asks: bool) -> re.Match[str] | None:
     earliest = 3
     if asks:
         earliest = max(earliest, _asking_ends(text))
-    clauses = [clause for clause in _RELATIVE.finditer(text[:begin]) if clause.start() > earliest]
-    if not clauses:
-        return None
-    return clauses[-1]
+    last = None
+    for clause in _RELATIVE.finditer(text[:begin]):
+        if clause.start() > earliest:
+            last = clause
+    return last
 
 
 def _end_of_clause(text: str, clause: re.Match[str], target: Target) -> int:
     """Return the offset at which a relative clause with a name in it ends."""
     begin = text.index(target.name)
     end = begin + len(target.name)
-    verbs = [word for word in content_words(text[clause.end() : begin]) if word != target.role]
+    between = text[clause.end() : begin]
+    verbs = _words_but(between, (target.role,))
     if verbs:
         return end
     # The verb comes last: "the town in which it is set ..."
@@ -162,14 +177,15 @@ def _wanted(text: str, without: tuple[str, ...]) -> Wanted:
     number = False
     if re.match(r"(?:\w+ )?[Ww]hom?\b", text):
         kind = "person"
-    if counted := re.search(r"\b[Hh]ow many (\w+)", text):
+    counted = re.search(r"\b[Hh]ow many (\w+)", text)
+    noun = re.search(r"\b[Ww](?:hich|hat) (?:is the |was the |are the |were the )?([a-z]+)\b", text)
+    if counted:
         kind = counted[1]
         number = True
-    elif noun := re.search(r"\b[Ww](?:hich|hat) (?:is the |was the |are the |were the )?([a-z]+)\b", text):
+    elif noun:
         kind = noun[1]
         number = kind == "year"
-    known = (kind, *without)
-    words = tuple(word for word in content_words(text) if word not in known)
+    words = _words_but(text, (kind, *without))
     return Wanted(kind, words, number)
 
 

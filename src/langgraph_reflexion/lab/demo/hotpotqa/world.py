@@ -12,13 +12,20 @@ from dataclasses import dataclass, field
 from langgraph_reflexion.lab.demo.prompt import Advice, Prompt, Turn, sentences_of
 
 _WORD = r"[A-Z][\w'\u2019-]*"
-_NAMES = {
-    by_and: re.compile(rf"\b{_WORD}(?:(?:\s(?:{joining})){{0,2}}\s{_WORD})*(?:\s\([^)]*\))?")
-    for by_and, joining in ((True, "of|the|in|for|and"), (False, "of|the|in|for"))
-}
+
+
+def _names_joined_by(words: str) -> re.Pattern[str]:
+    """Return the pattern of a name whose words may be joined by small ones, with what follows in brackets."""
+    joined_words = rf"(?:(?:\s(?:{words})){{0,2}}\s{_WORD})*"
+    return re.compile(rf"\b{_WORD}{joined_words}(?:\s\([^)]*\))?")
+
+
+_NAMES = _names_joined_by("of|the|in|for")
+_NAMES_WITH_AND = _names_joined_by("of|the|in|for|and")
 _PLACED = re.compile(r"^\sin the \w+ of (?P<where>[A-Z][\w'-]*)")
 _LIFE = re.compile(r"\((?P<born>\d{3,4})\s?[-\u2013]\s?\d{2,4}\)")
 _YEAR = re.compile(r"\b1?\d{3}\b|\b20\d\d\b")
+_NUMBER = re.compile(r"\b\d[\d,.]*\b")
 _IRREGULAR = {"won": "win", "ran": "run", "wrote": "write", "made": "make", "lies": "lie", "sung": "sing"}
 _PAST = {"win": "won", "study": "studied", "write": "wrote", "make": "made", "run": "runs"}
 _SMALL_WORDS = """
@@ -53,8 +60,8 @@ class Page:
     searched_for: set[str] = field(default_factory=set)  # looked up to the last occurrence
 
     def add(self, text: str) -> None:
-        new = [sentence for sentence in sentences_of(text) if sentence not in self.sentences]
-        self.sentences += new
+        read = sentences_of(text)
+        self.sentences += [sentence for sentence in read if sentence not in self.sentences]
 
 
 @dataclass(frozen=True)
@@ -81,21 +88,33 @@ def stem(word: str) -> str:
     return re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word)
 
 
+def stems_of(text: str) -> set[str]:
+    """Return the words of a text without their endings."""
+    words = re.findall(r"[\w-]+", text)
+    return {stem(word) for word in words}
+
+
 def content_words(text: str) -> list[str]:
     """Return the lower-case words except function words."""
-    return [word for word in re.findall(r"\b[a-z][a-z-]*\b", text) if word not in _FUNCTION_WORDS]
+    words = re.findall(r"\b[a-z][a-z-]*\b", text)
+    return [word for word in words if word not in _FUNCTION_WORDS]
 
 
 def names_in(text: str, *, joined_by_and: bool = True) -> Iterator[tuple[int, Target]]:
     """Yield the names in a text with their offsets."""
-    for match in _NAMES[joined_by_and].finditer(text):
+    pattern = _NAMES
+    if joined_by_and:
+        pattern = _NAMES_WITH_AND
+    for match in pattern.finditer(text):
         name = re.sub(r"['\u2019]s$", "", match[0])
+        before = text[: match.start()]
+        after = text[match.end() :]
         role = ""
-        before = re.search(r"\b([a-z]+)(?: of)? $", text[: match.start()])
-        if before and before[1] not in _FUNCTION_WORDS:
-            role = before[1]
+        noun = re.search(r"\b([a-z]+)(?: of)? $", before)
+        if noun and noun[1] not in _FUNCTION_WORDS:
+            role = noun[1]
         where = ""
-        placed = _PLACED.match(text[match.end() :])
+        placed = _PLACED.match(after)
         if placed:
             where = placed["where"]
         yield match.start(), Target(name, role, where)
@@ -111,7 +130,7 @@ def find(page: Page, wanted: Wanted) -> Target | None:
     best = None
     best_score = -1
     for sentence in page.sentences:
-        stems = [(match.start(), stem(match[0])) for match in re.finditer(r"[\w-]+", sentence)]
+        stems = _placed_stems(sentence)
         for begin, target in _told_of(page, sentence):
             before = {each for at, each in stems if at < begin}
             after = {each for at, each in stems if at >= begin}
@@ -122,15 +141,30 @@ def find(page: Page, wanted: Wanted) -> Target | None:
     return best
 
 
+def _placed_stems(sentence: str) -> list[tuple[int, str]]:
+    """Return the offset and the stem of each word."""
+    stems = []
+    for match in re.finditer(r"[\w-]+", sentence):
+        stems.append((match.start(), stem(match[0])))
+    return stems
+
+
 def _match(wanted: Wanted, target: Target, before: set[str], after: set[str]) -> int:
     """Return how well a name is what is wanted, by the stems around it in its sentence; -1 if not at all."""
     kind = stem(wanted.kind)
     words = {stem(word) for word in wanted.words}
-    named = stem(target.role) == kind or kind in map(stem, target.name.split())
-    if kind not in before and not named and not words & before:
+    has_role = stem(target.role) == kind
+    named = has_role or kind in map(stem, target.name.split())
+    kind_before = kind in before
+    if not named and not kind_before and not words & before:
         return -1
     hits = words & (before | after)
-    return 3 * named + 2 * len(hits) + (kind in before)
+    score = 2 * len(hits)
+    if named:
+        score += 3
+    if kind_before:
+        score += 1
+    return score
 
 
 def find_number(sentences: Sequence[str], wanted: Wanted) -> str:
@@ -140,21 +174,30 @@ def find_number(sentences: Sequence[str], wanted: Wanted) -> str:
             lived = _LIFE.search(sentence)
             if lived:
                 return lived["born"]
+    counted = re.compile(rf"\b(\d[\d,.]*)\s+{re.escape(wanted.kind)}\b")
+    number = _NUMBER
+    if wanted.kind == "year":
+        number = _YEAR
+    # The word "year" does not say which year is meant.
     words = {stem(word) for word in (*wanted.words, wanted.kind) if word != "year"}
     for sentence in sentences:
-        if counted := re.search(rf"\b(\d[\d,.]*)\s+{re.escape(wanted.kind)}\b", sentence):
-            return counted[1]
-        found = _YEAR.search(sentence) if wanted.kind == "year" else re.search(r"\b\d[\d,.]*\b", sentence)
-        if found and words & {stem(word) for word in re.findall(r"[\w-]+", sentence)}:
+        count = counted.search(sentence)
+        if count:
+            return count[1]
+        found = number.search(sentence)
+        if found and words & stems_of(sentence):
             return found[0]
     return ""
 
 
 def first_mentioned(page: Page, wanted: Wanted) -> Target | None:
     """Return the first name or number on a page, as a hasty reader does."""
-    for sentence in page.sentences[1:] or page.sentences:
+    # The first sentence only introduces what the page is about.
+    sentences = page.sentences[1:] or page.sentences
+    for sentence in sentences:
         if wanted.number:
-            if number := re.search(r"\b\d{2,}\b", sentence):
+            number = re.search(r"\b\d{2,}\b", sentence)
+            if number:
                 return Target(number[0])
             continue
         for begin, target in _told_of(page, sentence):
@@ -165,13 +208,18 @@ def first_mentioned(page: Page, wanted: Wanted) -> Target | None:
 
 def _told_of(page: Page, sentence: str) -> Iterator[tuple[int, Target]]:
     """Yield the names in a sentence, but for the page's own."""
-    title = re.findall(r"\w+", page.title.partition(" (")[0])
+    base, _, _ = page.title.partition(" (")
+    title = re.findall(r"\w+", base)
     for begin, target in names_in(sentence):
-        part = set(re.findall(r"\w+", target.name)) <= set(title)
+        if target.name.lower() in _FUNCTION_WORDS:
+            continue
+        words = re.findall(r"\w+", target.name)
+        in_title = set(words) <= set(title)
         # A work may be named after the town that it is set in: "the town of ..." is not the work.
-        own = part and (not target.role or target.name in title[-1:])
-        if not own and target.name.lower() not in _FUNCTION_WORDS:
-            yield begin, target
+        family_name = target.name in title[-1:]
+        if in_title and (not target.role or family_name):
+            continue
+        yield begin, target
 
 
 _CALL = re.compile(
@@ -200,8 +248,9 @@ def read_library(prompt: Prompt) -> Library:
     for paragraph in given.split("\n\n"):
         title, colon, text = paragraph.partition(": ")
         if colon:
-            library.pages[title] = Page(title)
-            library.pages[title].add(text)
+            page = Page(title)
+            page.add(text)
+            library.pages[title] = page
     for turn in prompt.turns:
         _read_turn(library, turn)
     return library
@@ -211,7 +260,9 @@ def _read_turn(library: Library, turn: Turn) -> None:
     call = _CALL.fullmatch(turn.action.strip())
     if not call:
         return
-    quoted = json.loads(f'"{call["quoted"] or ""}"', strict=False)
+    # A call's argument is written as JSON.
+    written = call["quoted"] or ""
+    quoted = json.loads(f'"{written}"', strict=False)
     said = call["text"] or quoted or call["plain"] or ""
     said = said.strip()
     if call["name"] == "finish":
@@ -227,10 +278,13 @@ def _read_search(library: Library, wanted: str, observation: str) -> None:
     library.searches.append(wanted)
     missed = _MISSED.match(observation)
     if missed:
-        library.missed[wanted] = [one or other for one, other in _TITLE.findall(missed["titles"])]
+        # A title is in single quotes, or in double ones if it has an apostrophe.
+        quoted = _TITLE.findall(missed["titles"])
+        library.missed[wanted] = [single or double for single, double in quoted]
     elif not observation.startswith("Invalid action"):
         library.open = wanted
-        library.pages.setdefault(wanted, Page(wanted)).add(observation)
+        page = library.pages.setdefault(wanted, Page(wanted))
+        page.add(observation)
 
 
 def _read_lookup(library: Library, word: str, observation: str) -> None:
@@ -267,22 +321,33 @@ def closest(titles: list[str], target: Target) -> str | None:
 
 def _likeness(title: str, target: Target) -> int:
     base, _, brackets = title.partition(" (")
-    if base != target.name and not set(target.name.split()) <= set(base.split()):
+    words = set(target.name.split())
+    if base != target.name and not words <= set(base.split()):
         return 0
-    known = {target.role, target.where, *content_words(target.role)} - {""}
-    fits = bool(brackets) and any(word in brackets for word in known)
-    # Brackets that do not fit mean a namesake; without brackets there is only one of the name.
-    wrong = bool(brackets) and bool(known) and not fits
-    if wrong:
+    likeness = 1
+    if base == target.name:
+        likeness += 1
+    known = {target.role, target.where, *content_words(target.role)}
+    known.discard("")
+    # Without brackets there is only one of the name.
+    if not brackets or not known:
+        return likeness
+    fits = any(word in brackets for word in known)
+    if not fits:
+        # It is a namesake.
         return 0
-    return 1 + (base == target.name) + 2 * fits
+    return likeness + 2
 
 
 def advised_title(advice: Advice, target: Target) -> str | None:
     """Return the title that notes give for the page of a target."""
-    return closest(advice.quoted(r"go straight to search\[(.*?)\]"), target)
+    titles = advice.quoted(r"go straight to search\[(.*?)\]")
+    return closest(titles, target)
 
 
 def advised_word(advice: Advice, page: Page) -> str:
     """Return the word that notes give for a page; empty without one."""
-    return next(iter(advice.on(page.title).quoted(r"the word \"([^\"]+)\"")), "")
+    words = advice.on(page.title).quoted(r"the word \"([^\"]+)\"")
+    if not words:
+        return ""
+    return words[0]
