@@ -6,7 +6,7 @@ The signature gives the tool's schema, the docstring its description, and the te
 import inspect
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -71,17 +71,19 @@ class ActionSpec:
     @property
     def written(self) -> set[str]:
         """The names of the arguments that `render` needs."""
-        return {*self.model.model_fields}
+        return set(self.model.model_fields)
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
-        return self.schema if isinstance(self.schema, dict) else _parameters(self.schema)
+        if isinstance(self.schema, dict):
+            return self.schema
+        return _parameters(self.schema)
 
     @property
     def required(self) -> list[str]:
         """The names of the arguments without a default."""
-        return [*self.parameters["required"]]
+        return list(self.parameters["required"])
 
     def validate(self, args: Any) -> dict[str, Any]:
         """Return the arguments as the action takes them.
@@ -93,7 +95,8 @@ class ActionSpec:
             read = self.model.model_validate(args)
         except ValidationError as error:
             first = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+            where = ".".join(map(str, first["loc"]))
+            raise ValueError(f"{where}: {first['msg']}") from error
         return {field: getattr(read, field) for field in self.model.model_fields}
 
     def dump(self, args: Any) -> dict[str, Any]:
@@ -113,9 +116,16 @@ class ActionSpec:
         """Read the arguments from one of the text forms; return None if none matches."""
         for form in self.forms:
             ending = _ending(form)
-            if text[len(text) - len(ending) :].lower() == ending and (match := _pattern(form).fullmatch(text)):
-                around = "\n" if "\n" in form else None
-                return {name: value.strip(around) for name, value in match.groupdict().items()}
+            if text[len(text) - len(ending) :].lower() != ending:
+                continue
+            match = _pattern(form).fullmatch(text)
+            if match is None:
+                continue
+            # The blanks at the edges of an argument of several lines belong to it.
+            around = None
+            if "\n" in form:
+                around = "\n"
+            return {name: value.strip(around) for name, value in match.groupdict().items()}
         return None
 
     def render(self, args: dict[str, Any]) -> str:
@@ -130,12 +140,18 @@ class ActionSpec:
 
 @cache
 def _parameters(model: type[BaseModel]) -> dict[str, Any]:
-    raw = model.model_json_schema()
-    for field in raw.get("properties", {}).values():
+    schema = model.model_json_schema()
+    for field in schema.get("properties", {}).values():
         field.pop("title", None)
-    parameters = {"type": "object", "properties": {}, "required": []}
+    parameters: dict[str, Any] = {
+        "type": "object",
+        "properties": schema.get("properties", {}),
+        "required": schema.get("required", []),
+    }
     # Arguments that are models or enumerations refer to their definitions.
-    return parameters | {key: raw[key] for key in ("properties", "required", "$defs") if key in raw}
+    if "$defs" in schema:
+        parameters["$defs"] = schema["$defs"]
+    return parameters
 
 
 def action(*forms: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -165,53 +181,67 @@ def spec_of(method_name: str, method: Callable[..., Any]) -> ActionSpec:
     """
     name, forms = method.__reflexion_action__  # type: ignore[attr-defined]
     where = f"the action {name!r} ({method.__qualname__})"
+    fields = _fields(where, method)
+    if not forms:
+        inner = ", ".join("{" + field + "}" for field in fields)
+        forms = (f"{name}[{inner}]",)
+    required = {field: given.is_required() for field, (_, given) in fields.items()}
+    for form in forms:
+        wrong = _misfit(form, required)
+        if wrong:
+            raise ConfigurationError(f"{where}: the form {form!r} {wrong}")
+    # The description is the first paragraph of the docstring, in one line.
+    description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    # Models pass a year or a length as a number where a text is wanted.
+    lenient = ConfigDict(coerce_numbers_to_str=True)
+    model = create_model(name, __config__=lenient, **fields)
+    return ActionSpec(name, forms, method_name, model, description)
+
+
+def _fields(where: str, method: Callable[..., Any]) -> dict[str, Any]:
+    """Return the arguments of a method as the fields of a pydantic model: the type and the `Field` of each."""
     hints = get_type_hints(method, include_extras=True)
+    # The first parameter is `self`.
+    parameters = list(inspect.signature(method).parameters.values())[1:]
     fields: dict[str, Any] = {}
-    for parameter in list(inspect.signature(method).parameters.values())[1:]:
+    for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ConfigurationError(f"{where} takes {parameter}: name each argument")
         if parameter.name not in hints:
             raise ConfigurationError(f"{where}: {parameter.name!r} has no type hint: give one, such as `str`")
         hint = hints[parameter.name]
-        notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-        described = next((note for note in notes if isinstance(note, str)), None)
-        default = ... if parameter.default is parameter.empty else parameter.default
-        given = Field(default, description=described) if described else Field(default)
+        default = parameter.default
+        if default is parameter.empty:
+            default = ...
+        given = Field(default)
+        described = _description_in(hint)
+        if described:
+            given = Field(default, description=described)
         fields[parameter.name] = (Annotated[hint, WrapValidator(_reader(hint))], given)
-    if not forms:
-        inner = ", ".join("{" + field + "}" for field in fields)
-        forms = (f"{name}[{inner}]",)
-    for form in forms:
-        if wrong := _misfit(form, {field: given.is_required() for field, (_, given) in fields.items()}):
-            raise ConfigurationError(f"{where}: the form {form!r} {wrong}")
-    description = inspect.cleandoc(method.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-    lenient = ConfigDict(coerce_numbers_to_str=True)  # models pass a year, a length
-    return ActionSpec(name, forms, method_name, create_model(name, __config__=lenient, **fields), description)
+    return fields
+
+
+def _description_in(hint: Any) -> str | None:
+    """Return the first text of an `Annotated` type hint, which describes the argument."""
+    if get_origin(hint) is not Annotated:
+        return None
+    for note in get_args(hint)[1:]:
+        if isinstance(note, str):
+            return note
+    return None
 
 
 def fill(form: str, args: dict[str, Any]) -> str:
     """Fill arguments into a text form; lists and objects as JSON."""
 
     def written(match: re.Match[str]) -> str:
+        # An argument that is not given stays a placeholder.
         value = args.get(match[1], match[0])
-        return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+        if isinstance(value, list | dict):
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return str(value)
 
     return _FIELD.sub(written, form)
-
-
-def shown_actions(forms: Sequence[str], specs: Sequence[ActionSpec]) -> list[ShownAction]:
-    """Pair each action's form with its description and the descriptions and allowed values of its arguments.
-
-    An argument that several actions share is explained at the first of them.
-    """
-    shown, known = [], set[str]()
-    for form, spec in zip(forms, specs, strict=True):
-        new = [each for name, each in spec.explained().items() if "{" + name + "}" in form and each not in known]
-        known.update(new)
-        sentences = [spec.description, "; ".join(new), spec.note]
-        ended = (each if each.endswith((".", "!", "?")) else f"{each}." for each in sentences if each)
-        shown.append(ShownAction(form, " ".join(ended)))
-    return shown
 
 
 def invalid_action(why: str, forms: Sequence[str]) -> str:
@@ -224,41 +254,64 @@ def normalize_action(text: str) -> str:
     bare = text.strip().rstrip(". ")
     # Blanks are stripped afterwards: a pattern for them is slow on a long run of blanks.
     found = re.fullmatch(r"(\w+)\s*\[(.*)\]", bare, re.DOTALL)
-    return f"{found[1]}[{found[2].strip()}]" if found else bare
+    if found is None:
+        return bare
+    return f"{found[1]}[{found[2].strip()}]"
 
 
 @cache
 def _ending(form: str) -> str:
     """Return the last word of a form of several lines; without it, the pattern would search from each line on."""
-    words = re.split(_FIELD, form)[-1].split()
-    return words[-1].lower() if words and "\n" in form else ""
+    if "\n" not in form:
+        return ""
+    words = _FIELD.split(form)[-1].split()
+    if not words:
+        return ""
+    return words[-1].lower()
 
 
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
-    parts = _FIELD.split(form)
-    body, line = "", 0
-    for literal, name in zip(parts[::2], [*parts[1::2], ""], strict=True):
-        line += literal.count("\n")
-        body += re.escape(literal).replace(r"\ ", r"[^\S\n]+").replace("\\\n", r"[^\S\n]*\n")
-        if name:
+    """Return the pattern of a form: any blanks for a blank, in any case, and a group for each argument."""
+    body = ""
+    lines = 0
+    for literal, name in _parts(form):
+        lines += literal.count("\n")
+        blank = re.escape(literal).replace(r"\ ", r"[^\S\n]+")
+        # Blanks at the end of a line are no part of it.
+        body += blank.replace("\\\n", r"[^\S\n]*\n")
+        if not name:
+            continue
+        if lines > 0:
             # An argument on its own line may have several lines.
-            body += rf"(?P<{name}>(?s:.*?))" if line else rf"(?P<{name}>\S(?:.*?\S)?)"
+            body += rf"(?P<{name}>(?s:.*?))"
+        else:
+            body += rf"(?P<{name}>\S(?:.*?\S)?)"
     return re.compile(body, re.IGNORECASE)
+
+
+def _parts(form: str) -> Iterator[tuple[str, str]]:
+    """Yield the literal texts of a form, each with the name of the argument that follows it, or ""."""
+    parts = _FIELD.split(form)
+    literals = parts[::2]
+    names = [*parts[1::2], ""]
+    yield from zip(literals, names, strict=True)
 
 
 def _reader(hint: Any) -> Callable[[Any, ValidatorFunctionWrapHandler], Any]:
     """Validate an argument that may be written as text: a number for `Literal[1, 2]`, JSON for a list."""
     schema = TypeAdapter(hint).json_schema()
-    allowed = [value for each in alternatives(schema, schema) for value in literals(each)]
+    allowed: list[Any] = []
+    for each in alternatives(schema, schema):
+        allowed += literals(each)
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
             return validate(value)
         except ValidationError:
-            for each in meant(value, allowed):
+            for guess in meant(value, allowed):
                 with suppress(ValidationError):
-                    return validate(each)
+                    return validate(guess)
             raise
 
     return read
@@ -272,5 +325,7 @@ def _misfit(form: str, required: dict[str, bool]) -> str:
             return f"names {{{name}}}, which is not an argument: it has {', '.join(required) or 'none'}"
         if named.count(name) > 1:
             return f"names {{{name}}} twice: name each argument once"
-    missing = [name for name, needed in required.items() if needed and name not in named]
-    return f"lacks {{{missing[0]}}}: name it, or give the argument a default" if missing else ""
+    for name, needed in required.items():
+        if needed and name not in named:
+            return f"lacks {{{name}}}: name it, or give the argument a default"
+    return ""

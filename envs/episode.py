@@ -55,19 +55,15 @@ class Episode(ABC):
         """
         spec = self.specs.get(action["name"])
         if spec is None:
-            written = action["name"] or action["text"]
-            why = f"there is no action {written!r}" if written else "the reply contains no action"
-            for form in (each.forms[0] for each in self.specs.values()):
-                arguments = re.findall(r"\{\w+\}", form)
-                if arguments and _bare(written) == _bare(re.sub(r"\{\w+\}", "", form)):
-                    why = f"{written} needs {', '.join(arguments)}"
-            return StepResult(self.invalid(why))
+            return StepResult(self.invalid(_what_is_unknown(action, self.specs)))
         try:
             args = spec.validate(action["args"])
         except ValueError as error:
             return StepResult(self.invalid(f"{spec.name}, {error}"))
         result = self.perform(spec, args)
-        return _later(result) if inspect.isawaitable(result) else _as_result(result)
+        if inspect.isawaitable(result):
+            return _later(result)
+        return _as_result(result)
 
     def perform(self, spec: ActionSpec, args: dict[str, Any]) -> Any:
         """Carry out an action with valid arguments; return a `StepResult`, an observation, or an awaitable of one."""
@@ -80,15 +76,7 @@ class Episode(ABC):
     @property
     def tools(self) -> list[BaseTool]:
         """The actions as LangChain tools on this episode, for use in any agent."""
-
-        def bind(spec: ActionSpec) -> BaseTool:
-            def call(**args: Any) -> str:
-                result: StepResult = finished(self.step(Action(name=spec.name, args=args, text=spec.render(args))))
-                return result.observation
-
-            return StructuredTool(name=spec.name, description=spec.description, args_schema=spec.schema, func=call)
-
-        return [bind(spec) for spec in self.specs.values()]
+        return [_tool(self, spec) for spec in self.specs.values()]
 
     def finalize(self) -> StepResult | Awaitable[StepResult | None] | None:
         """Evaluate a trial that was stopped before it ended (a loop, too many actions).
@@ -106,7 +94,35 @@ class Episode(ABC):
         """Release the episode's resources. May be called twice."""
 
 
+def _what_is_unknown(action: Action, specs: Mapping[str, ActionSpec]) -> str:
+    """Return what is wrong with an action that an episode does not have."""
+    written = action["name"] or action["text"]
+    if not written:
+        return "the reply contains no action"
+    why = f"there is no action {written!r}"
+    for spec in specs.values():
+        form = spec.forms[0]
+        arguments = re.findall(r"\{\w+\}", form)
+        # It may be one of the actions without what it needs, such as "go to".
+        without_arguments = re.sub(r"\{\w+\}", "", form)
+        if arguments and _bare(written) == _bare(without_arguments):
+            why = f"{written} needs {', '.join(arguments)}"
+    return why
+
+
+def _tool(episode: Episode, spec: ActionSpec) -> BaseTool:
+    """Return an action as a LangChain tool on an episode."""
+
+    def call(**args: Any) -> str:
+        action = Action(name=spec.name, args=args, text=spec.render(args))
+        result: StepResult = finished(episode.step(action))
+        return result.observation
+
+    return StructuredTool(name=spec.name, description=spec.description, args_schema=spec.schema, func=call)
+
+
 def _bare(written: str) -> str:
+    """Return an action without brackets, blanks and capital letters."""
     return re.sub(r"[\[\]\s]", "", written).lower()
 
 
@@ -115,16 +131,27 @@ async def _later(result: Awaitable[StepResult | str]) -> StepResult:
 
 
 def _as_result(result: StepResult | str) -> StepResult:
-    return StepResult(result) if isinstance(result, str) else result
+    if isinstance(result, str):
+        return StepResult(result)
+    return result
 
 
 @cache
 def _actions(cls: type[Episode]) -> dict[str, ActionSpec]:
     marked: dict[str, Callable[..., Any]] = {}
+    # From the most general class on, so that a subclass replaces an action in its place.
     for base in reversed(cls.__mro__):
-        marked.update({n: m for n, m in vars(base).items() if hasattr(m, "__reflexion_action__")})
-    specs = [spec_of(name, method) for name, method in marked.items()]
-    return {spec.name: spec for spec in specs}
+        marked.update(_marked_in(base))
+    actions = {}
+    for name, method in marked.items():
+        spec = spec_of(name, method)
+        actions[spec.name] = spec
+    return actions
+
+
+def _marked_in(cls: type[Any]) -> dict[str, Callable[..., Any]]:
+    """Return the methods that a class itself marks as actions."""
+    return {name: method for name, method in vars(cls).items() if hasattr(method, "__reflexion_action__")}
 
 
 @cache
@@ -132,5 +159,5 @@ def has_coroutines(cls: type[Any]) -> bool:
     """Return whether an environment or episode class has a coroutine function among the methods that are called."""
     called = {"start", "restore", "prepare", "close", "step", "perform", "finalize", "snapshot"}
     if issubclass(cls, Episode):
-        called |= {spec.method for spec in cls.actions().values()}
+        called.update(spec.method for spec in cls.actions().values())
     return any(inspect.iscoroutinefunction(getattr(cls, name, None)) for name in called)

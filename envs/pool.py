@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
+from langgraph_reflexion.envs.episode import has_coroutines
+from langgraph_reflexion.envs.protocols import SupportsRestore, blocks, is_replayable, prepare
 from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault, is_trouble
 from langgraph_reflexion.support.langgraph import Pause
 from langgraph_reflexion.support.retries import Retries
@@ -59,8 +61,8 @@ class EpisodePool:
         self._lock = threading.Lock()
 
     async def prepare(self, task: Task) -> dict[str, Any]:
-        """Prepare a task; see `Environment.prepare`."""
-        return await self._tried(task, lambda: resolved(self.environment.prepare(task)))
+        """Prepare a task; see `SupportsPrepare`."""
+        return await self._tried(task, lambda: resolved(prepare(self.environment, task)))
 
     async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
         """Start a fresh episode, and return its first observation and its snapshot, if any."""
@@ -146,14 +148,19 @@ class EpisodePool:
         if live is not None:
             return live.episode
         if snapshot is not None:
-            return await resolved(self.environment.restore(task, snapshot))
-        if actions and not self.environment.replayable:
+            return await self._restored(task, snapshot)
+        if actions and not is_replayable(self.environment):
             raise EpisodeLost(task["id"], len(actions))
         episode = await resolved(self.environment.start(task))
         async with self._closed_on_error(episode):
             for action in actions:
                 await resolved(episode.step(action))
         return episode
+
+    async def _restored(self, task: Task, snapshot: dict[str, Any]) -> Episode:
+        if not isinstance(self.environment, SupportsRestore):
+            raise NotImplementedError(f"episodes of {self.environment.name} are rebuilt by replaying their actions")
+        return await resolved(self.environment.restore(task, snapshot))
 
     def _take(self, task: Task, actions: list[Action]) -> _Live | None:
         with self._lock:
@@ -174,11 +181,11 @@ class EpisodePool:
 
     async def _let_go(self, live: _Live) -> None:
         try:
-            blocks = self.environment.blocks(live.task)
+            in_a_thread = blocks(self.environment, live.task)
         except Exception:
             # The task cannot be read any more. A thread is right in either case.
-            blocks = True
-        await self._run(partial(self._close, live.episode), blocks)
+            in_a_thread = True
+        await self._run(partial(self._close, live.episode), in_a_thread)
 
     async def _close(self, episode: Episode) -> None:
         # An episode that does not close must not fail a trial.
@@ -210,7 +217,7 @@ class EpisodePool:
         async def attempt() -> _T:
             nonlocal ended
             try:
-                return await self._run(work, self.environment.blocks(task), undo)
+                return await self._run(work, blocks(self.environment, task), undo)
             except EpisodeLost:
                 if ended is None:
                     raise
@@ -227,20 +234,28 @@ class EpisodePool:
 
         return await self.retries(attempt)
 
-    async def _run(self, work: _Work[_T], blocks: bool, undo: _Undo[_T] | None = None) -> _T:
+    async def _run(self, work: _Work[_T], in_a_thread: bool, undo: _Undo[_T] | None = None) -> _T:
         """Run what calls the environment: on the background loop, in a thread, or right here."""
-        if self.environment.asynchronous:
+        if is_asynchronous(self.environment):
             return await on_background(work, undo)
-        if not blocks:
+        if not in_a_thread:
             return await work()
         if undo is None:
             return await in_thread(lambda: drive(work()))
         return await in_thread(lambda: drive(work()), lambda result: drive(undo(result)))
 
 
+def is_asynchronous(environment: Environment) -> bool:
+    """Return whether a method that the graph calls is a coroutine function, of the environment or its episodes.
+
+    Then all of them are called on the background event loop, where whatever blocks must be awaited.
+    """
+    return has_coroutines(type(environment)) or has_coroutines(environment.episode)
+
+
 def call_blocking(environment: Environment, method: Callable[..., _T | Awaitable[_T]], *args: Any) -> _T:
     """Call a method of an environment or its episodes from synchronous code, where the pool would call it."""
-    if not environment.asynchronous:
+    if not is_asynchronous(environment):
         return finished(method(*args))
 
     async def called() -> _T:

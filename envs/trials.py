@@ -40,7 +40,7 @@ class MemoryMap:
 
 
 class FinishedTrial(TypedDict):
-    """A finished trial, as `Environment.review` gets it."""
+    """A finished trial, as `SupportsReview.review` gets it."""
 
     number: int
     """The number of the trial, from 1."""
@@ -61,7 +61,7 @@ class FinishedTrial(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What `Environment.review` finds out about a trial."""
+    """What `SupportsReview.review` finds out about a trial."""
 
     success: bool | None = None
     """The truth, if the reward does not tell it (such as the result of hidden tests)."""

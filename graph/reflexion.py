@@ -12,8 +12,9 @@ from pydantic import SkipValidation
 from langgraph_reflexion.actors import ACTORS, make_actor
 from langgraph_reflexion.agents import NO_MODEL, AgentEnvironment, WrappedAgent, agent_nodes, own_keys, schemas_for
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.base import Environment, prompts_of
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.protocols import actors_of, for_actor
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.evaluators.judges import JUDGES
@@ -37,7 +38,7 @@ from langgraph_reflexion.nodes.node import Node
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.nodes.reset import Reset
-from langgraph_reflexion.prompts import Prompts, load_prompts
+from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Strategy
 from langgraph_reflexion.support.choices import Feedback, StrategyName
 from langgraph_reflexion.support.langgraph import Router
@@ -144,7 +145,7 @@ def create_reflexion(
         model = UnaskedChatModel()
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
-    prompts = load_prompts(environment.prompts_from).under(prompts)
+    prompts = prompts_of(environment).under(prompts)
     client, second = Client.pair(
         cast(BaseChatModel | str, model),
         cast(BaseChatModel | str | None, reflection_model),
@@ -232,10 +233,8 @@ def _as_played(environment: Environment, rules: Rules) -> Environment:
     """Return the environment as the actor that the rules name plays it."""
     if isinstance(environment, AgentEnvironment):
         return environment
-    actor = one_of("actor", rules.actor, [*ACTORS, *environment.actors])
-    if actor in environment.actors:
-        return environment.for_actor(actor)
-    return environment
+    actor = one_of("actor", rules.actor, [*ACTORS, *actors_of(environment)])
+    return for_actor(environment, actor)
 
 
 def _is_agent(given: object) -> bool:

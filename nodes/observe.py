@@ -2,12 +2,15 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Action, StepResult
+from langgraph_reflexion.envs.grammar import read_call
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.protocols import for_task
 from langgraph_reflexion.errors import EpisodeLost, Fault
 from langgraph_reflexion.loop.episodes import begin_anew
 from langgraph_reflexion.models.calls import as_data
@@ -63,8 +66,8 @@ class Observe:
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
         """Ask a person about an action."""
         words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
-        environment = self.pool.environment.for_task(state["task"])
-        return ask_person(action["name"], action["args"], words, environment.read_call)
+        environment = for_task(self.pool.environment, state["task"])
+        return ask_person(action["name"], action["args"], words, partial(read_call, environment))
 
 
 def after(episode: EpisodeState, result: StepResult, snapshot: dict[str, Any] | None) -> EpisodeState:

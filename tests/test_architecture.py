@@ -33,7 +33,7 @@ LAYERS = """
 AGENT = {"state", "loop", "memory", "actors", "evaluators", "nodes", "agents", "graph"}
 """The rooms that know no environment by name."""
 
-PROTOCOLS = {"envs", "envs.base", "envs.pool"}
+PROTOCOLS = {"envs", "envs.base", "envs.grammar", "envs.pool", "envs.protocols"}
 """The modules of `envs` that the agent knows; `envs` itself finds an environment by its name."""
 
 HEAVY = re.compile(

@@ -19,6 +19,7 @@ from langgraph_reflexion.envs.alfworld.releases import UNKNOWN, release_of
 from langgraph_reflexion.envs.alfworld.textworld import TextWorldEngine, Workers, unavailable
 from langgraph_reflexion.envs.alfworld.world import World
 from langgraph_reflexion.envs.base import Action, Environment, MemoryMap, ObservedStep, Task
+from langgraph_reflexion.envs.grammar import parse_forms
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, one_of
 
 ENGINES = ("native", "textworld")
@@ -66,31 +67,40 @@ class ALFWorld(Environment):
             raise ConfigurationError(f"max_steps is {max_steps}, but at least one step must be allowed")
         if not isinstance(strict, bool | None):  # the string "False" would be true
             raise ConfigurationError(f"strict is {strict!r}: give true or false")
-        if engine == "textworld" and (reason := unavailable()):
-            raise EnvironmentUnavailable(reason)
+        if engine == "textworld":
+            missing = unavailable()
+            if missing:
+                raise EnvironmentUnavailable(missing)
         self.seed = seed
-        self.path = None if path is None else Path(path).expanduser().resolve()
+        self.path: Path | None = None
+        if path is not None:
+            self.path = Path(path).expanduser().resolve()
+            self.splits = ("path", *type(self).splits)
         self.max_steps = max_steps
         self.strict = strict
         self.blocking = engine == "textworld"
-        if path is not None:
-            self.splits = ("path", *type(self).splits)
         self._workers = Workers()
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks of a split; see `Environment.tasks`. Reads or generates no more games than `limit`."""
         chosen = self.choose_split(split)
-        return [self._task(chosen, index, game) for index, game in enumerate(islice(self._games(chosen), limit))]
+        games = islice(self._games(chosen), limit)
+        return [self._task(chosen, index, game) for index, game in enumerate(games)]
 
     def start(self, task: Task) -> ALFWorldEpisode:
         game = self.game(task)
-        world = self._world(game)
-        engine: Engine = NativeEngine(world) if world else TextWorldEngine(game, self._workers)
+        engine = self._engine(game)
         try:
             return ALFWorldEpisode(engine, game.syntax, self.max_steps, strict=bool(self.strict))
         except BaseException:
             engine.close()
             raise
+
+    def _engine(self, game: Game) -> Engine:
+        world = self._world(game)
+        if world is None:
+            return TextWorldEngine(game, self._workers)
+        return NativeEngine(world)
 
     def strictly(self) -> "ALFWorld":
         """Return the games with strict actions, unless `strict` was given; see `Strict`. Both share the engines."""
@@ -101,46 +111,53 @@ class ALFWorld(Environment):
         return household
 
     def blocks(self, task: Task) -> bool:
-        return self.blocking or release_of(self.game(task)) is None
+        """Return whether the original engine plays the game: its process takes its time."""
+        if self.blocking:
+            return True
+        return release_of(self.game(task)) is None
 
     def played_by(self, tasks: Sequence[Task]) -> str:
-        """Name the engine that plays the tasks, and what they lack of an official split; see `Environment.played_by`.
+        """Name the engine that plays the tasks, and what they lack of an official split; see `SupportsPlayedBy`.
 
         Raises:
             EnvironmentUnavailable: A game is invalid, or needs the original engine, which is not installed.
         """
-        native = self.engine == "native"
-        others = [game for game in map(self.game, tasks if native else ()) if self._world(game) is None]
-        said = f"the {'native' if native else 'original'} ALFWorld engine"
-        if others:
-            share = f"{len(others)} of {len(tasks)} games, the first in {others[0].source}"
-            said += f", except for {share}, which the slow original one plays: {UNKNOWN}"
-        splits = Counter((task.get("data") or {}).get("split") for task in tasks)
-        parts = [
-            f"{splits[split]:,} of the {whole:,} games of {split}"
-            for split, whole in OFFICIAL_SPLITS.items()
-            if 0 < splits[split] != whole
-        ]
-        return "; ".join([said, *parts])
+        return "; ".join([self._engines_of(tasks), *_parts_of_splits(tasks)])
+
+    def _engines_of(self, tasks: Sequence[Task]) -> str:
+        if self.engine == "textworld":
+            return "the original ALFWorld engine"
+        said = "the native ALFWorld engine"
+        others = []
+        for task in tasks:
+            game = self.game(task)
+            if self._world(game) is None:
+                others.append(game)
+        if not others:
+            return said
+        share = f"{len(others)} of {len(tasks)} games, the first in {others[0].source}"
+        return f"{said}, except for {share}, which the slow original one plays: {UNKNOWN}"
 
     def answer(self, task: Task) -> str:
         """Return commands that solve the game, if its file has them."""
         return "\n".join(self.game(task).walkthrough)
 
     def action_forms(self, task: Task) -> list[str]:
+        """Return the forms, of which that of `put` differs by the release of the games."""
         syntax = (task.get("data") or {}).get("syntax", "move")
-        if syntax not in [*PUT_FORMS]:
+        # A task may be anybody's: its syntax may be a value that no dict takes.
+        if syntax not in list(PUT_FORMS):
             known = ", ".join(PUT_FORMS)
             raise ConfigurationError(f"the task {task['id']!r} has no syntax {syntax!r}: choose one of {known}")
         return game_forms(PUT_FORMS[syntax])
 
     def parse(self, text: str) -> Action | None:
-        """Parse an action, ignoring case and extra blanks; see `Environment.parse`."""
-        parsed = super().parse(tidy(text))
-        if parsed is None:
+        """Read an action, ignoring case and extra blanks."""
+        read = parse_forms(self.actions(), tidy(text))
+        if read is None:
             return None
-        args = {name: plain_name(value) for name, value in parsed["args"].items()}
-        return Action(name=parsed["name"], args=args, text=" ".join(text.split()))
+        args = {name: plain_name(value) for name, value in read["args"].items()}
+        return Action(name=read["name"], args=args, text=" ".join(text.split()))
 
     def memory_map(
         self, task: Task, opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]
@@ -162,9 +179,7 @@ class ALFWorld(Environment):
             EnvironmentUnavailable: Its file is missing or invalid.
         """
         match task.get("data"):
-            case {"split": str(split), "seed": int(seed), "index": int(index)} if index in range(
-                GENERATED.get(split, 0)
-            ):
+            case {"split": str(split), "seed": int(seed), "index": int(index)} if _is_generated(split, index):
                 return generated_game(split, seed, index)
             case {"split": str(split), "folder": str(folder)}:
                 if not _below(folder):
@@ -222,6 +237,22 @@ class ALFWorld(Environment):
 
     def _download(self) -> Path:
         return Path(self.path or os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld")
+
+
+def _is_generated(split: str, index: int) -> bool:
+    """Return whether there is a game with this number in a split that is generated."""
+    return index in range(GENERATED.get(split, 0))
+
+
+def _parts_of_splits(tasks: Sequence[Task]) -> list[str]:
+    """Say for each official split of which some games are played, and not all, how many these are."""
+    splits = Counter((task.get("data") or {}).get("split") for task in tasks)
+    parts = []
+    for split, whole in OFFICIAL_SPLITS.items():
+        played = splits[split]
+        if 0 < played != whole:
+            parts.append(f"{played:,} of the {whole:,} games of {split}")
+    return parts
 
 
 def _below(folder: str) -> bool:

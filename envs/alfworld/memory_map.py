@@ -131,7 +131,7 @@ class Household:
 
 
 def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]) -> MemoryMap:
-    """Return the map of a trial; see `Environment.memory_map`."""
+    """Return the map of a trial; see `SupportsMemoryMap`."""
     places: list[str] = []
     if listed := _LISTED.search(opening):
         places = _names(listed["listed"])

@@ -18,6 +18,8 @@ from langgraph_reflexion.envs.base import (
 from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN, OVER, Answer, handed_in
 from langgraph_reflexion.envs.hotpotqa.grading import answered, exact_match
 from langgraph_reflexion.envs.hotpotqa.questions import task_data
+from langgraph_reflexion.envs.hotpotqa.wiki import WikiEnvironment
+from langgraph_reflexion.envs.protocols import review
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
 from langgraph_reflexion.support.choices import UNLIMITED
 
@@ -44,7 +46,7 @@ PROFILE_OVERRIDES: Mapping[str, Mapping[str, Any]] = {
     "upstream/cot": {"layout": "original"},
     "upstream/cot-gt": {"layout": "original", "examples": 3},
 }
-"""See `Environment.profile_overrides`."""
+"""See `HasProfileOverrides`."""
 
 
 class ChainOfThoughtEpisode(Episode):
@@ -88,7 +90,7 @@ class ChainOfThought(Environment):
     profile_overrides = PROFILE_OVERRIDES
     episode = ChainOfThoughtEpisode
 
-    def __init__(self, questions: Environment, name: str, context: Callable[[Task], str] | None = None) -> None:
+    def __init__(self, questions: WikiEnvironment, name: str, context: Callable[[Task], str] | None = None) -> None:
         self.questions = questions
         self.splits = questions.splits
         self.context = context
@@ -121,7 +123,7 @@ class ChainOfThought(Environment):
         return self.questions.equivalent(one, other)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        return self.questions.review(task, trial)
+        return review(self.questions, task, trial)
 
     def answer(self, task: Task) -> str:
         return self.questions.answer(task)

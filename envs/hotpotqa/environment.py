@@ -26,7 +26,9 @@ class HotPotQA(WikiEnvironment):
         return read_questions(path)
 
     def own(self, split: str) -> Sequence[Question]:
-        return topic_questions(split, self.seed) if split in TOPIC_SPLITS else own_world(self.seed).questions
+        if split in TOPIC_SPLITS:
+            return topic_questions(split, self.seed)
+        return own_world(self.seed).questions
 
     def context(self, task: Task) -> str:
         """Return the paragraphs that answer a task, in order, from those that came with the questions.
@@ -35,7 +37,9 @@ class HotPotQA(WikiEnvironment):
             ConfigurationError: this is not a HotPotQA task, or its questions came without pages.
             EnvironmentUnavailable: a page did not come with the questions (in `fullwiki`, some are missing).
         """
-        corpus, paragraphs = self._corpus(task), []
+        corpus = self._corpus(task)
+        paragraphs = []
+        # A question that names none has no paragraphs, which the missing page "" says.
         for title in task_data(task)["supporting"] or [""]:
             page = corpus.page(title)
             if page is None:
@@ -43,18 +47,23 @@ class HotPotQA(WikiEnvironment):
                     f"the page {title!r}, which answers {task['id']}, did not come with the questions: use the file "
                     "of the distractor setting"
                 )
-            paragraphs.append(f"{page.title}: {' '.join(page.text.split())}")
+            text = " ".join(page.text.split())
+            paragraphs.append(f"{page.title}: {text}")
         return "\n\n".join(paragraphs)
 
     def for_actor(self, name: str) -> ChainOfThought:
         """Return the questions without tools: `cot` from memory, `cot-gt` from the supporting paragraphs."""
-        context = self.context if one_of("actor", name, self.actors) == "cot-gt" else None
-        return ChainOfThought(self, name, context)
+        if one_of("actor", name, self.actors) == "cot-gt":
+            return ChainOfThought(self, name, self.context)
+        return ChainOfThought(self, name)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return exact match, F1, precision and recall of the answer; all are 0 without an answer."""
-        answer, gold = self.handed_in(trial["actions"]), task_data(task)["answer"]
-        return Review(measures={"exact_match": float(exact_match(answer, gold)), **overlap(answer, gold)._asdict()})
+        answer = self.handed_in(trial["actions"])
+        gold = task_data(task)["answer"]
+        measures = {"exact_match": float(exact_match(answer, gold))}
+        measures.update(overlap(answer, gold)._asdict())
+        return Review(measures=measures)
 
     def handed_in(self, actions: Sequence[Action]) -> str | None:
         """Return the answer that a trial has handed in, or None."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.actions import normalize_action
 from langgraph_reflexion.envs.base import Action, Environment, Task
+from langgraph_reflexion.envs.grammar import parse_forms, same_call
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
 from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
 from langgraph_reflexion.envs.hotpotqa.grading import normalize
@@ -126,11 +127,11 @@ class WikiEnvironment(Environment):
             this = normalize(str(one["args"].get("answer")))
             that = normalize(str(other["args"].get("answer")))
             return this == that
-        return super().equivalent(one, other)
+        return same_call(one, other)
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with the blanks and the full stop that models add."""
-        return super().parse(normalize_action(text))
+        return parse_forms(self.actions(), normalize_action(text))
 
     def close(self) -> None:
         """Close corpora and connections; new episodes open them again."""

@@ -7,15 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar
 
-from langgraph_reflexion.envs.base import (
-    Action,
-    Environment,
-    Episode,
-    FinishedTrial,
-    Review,
-    Task,
-    TestOutcome,
-)
+from langgraph_reflexion.envs.base import Action, Environment, Episode, FinishedTrial, Review, Task, TestOutcome
+from langgraph_reflexion.envs.grammar import parse_forms
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.described import contradicts, examples_in
 from langgraph_reflexion.envs.programming.episode import (
@@ -84,23 +77,35 @@ class Programming(Environment):
     }
 
     def __init__(self, *, path: str | None = None, language: str | None = None, sandbox: str | None = None) -> None:
-        chosen = language_of(language) if language else None
-        file = Path(path).expanduser() if path else None
-        self.splits = (file.name.partition(".")[0],) if file else ("own",)
+        chosen: str | None = None
+        if language:
+            chosen = language_of(language)
+        file: Path | None = None
+        self.splits = ("own",)
+        if path:
+            file = Path(path).expanduser()
+            self.splits = (file.name.partition(".")[0],)
         self.grader = Grader(Sandbox(sandbox))
-        problems = load_problems(file, chosen) if file else _own_problems(chosen or "python")
+        problems = _problems(file, chosen)
         self.problems = {problem.id: problem for problem in problems}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         self.choose_split(split)
-        problems = list(self.problems.values())[:limit]
-        return [Task(id=each.id, instruction=each.prompt.strip("\n"), kind=each.language) for each in problems]
+        tasks = []
+        for problem in list(self.problems.values())[:limit]:
+            instruction = problem.prompt.strip("\n")
+            tasks.append(Task(id=problem.id, instruction=instruction, kind=problem.language))
+        return tasks
 
     def expect_programs(self, tasks: Sequence[Task]) -> None:
         self.grader.expect_toolchains({self.problem(task).language for task in tasks})
 
     def problem(self, task: Task) -> Problem:
-        """Return the problem of a task; raise ConfigurationError if there is none."""
+        """Return the problem of a task.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
         if task["id"] not in self.problems:
             raise ConfigurationError(f"{task['id']!r} is not one of the {len(self.problems)} problems: see tasks()")
         return self.problems[task["id"]]
@@ -113,28 +118,42 @@ class Programming(Environment):
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode:
         self.problem(task)
-        tests = task.get("prepared", {}).get("tests")
+        tests: list[str] = task.get("prepared", {}).get("tests") or []
         if not tests:
             return ProgrammingEpisode(task["instruction"], None, snapshot["over"])
-        return ProgrammingEpisode(
-            task["instruction"], lambda program: self.run_tests(task, program, tests)[0], snapshot["over"]
-        )
+
+        def run(program: str) -> list[TestOutcome]:
+            return self.run_tests(task, program, tests)[0]
+
+        return ProgrammingEpisode(task["instruction"], run, snapshot["over"])
 
     def for_actor(self, name: str) -> Environment:
-        return Coding(self) if name in self.actors else super().for_actor(name)
+        if name not in self.actors:
+            raise ConfigurationError(f"{self.name} has no actor {name!r} of its own")
+        return Coding(self)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
-        problem, program = self.problem(task), self.program(task, trial["actions"])
+        """Run the hidden tests on the program that was handed in."""
+        problem = self.problem(task)
+        program = self.program(task, trial["actions"])
         if not problem.gradable:
             return Review(gradable=False)
-        if program is None and trial["stop_reason"] in ("fault", "budget"):
+        if program is not None:
+            return Review(success=not self.grader.failure(problem, program))
+        # A trial that was cut off says nothing about the agent.
+        if trial["stop_reason"] in ("fault", "budget"):
             return Review()
-        return Review(success=program is not None and not self.grader.failure(problem, program))
+        return Review(success=False)
 
     def program(self, task: Task, actions: Sequence[Action]) -> str | None:
-        codes = [str(each["args"].get("code", "")) for each in actions if each["name"] == "submit"]
-        written = next((code for each in codes if (code := program_in(each))), None)
-        return assemble(self.problem(task), written) if written else None
+        """Return the first program that was handed in, with what belongs around it; None if there is none."""
+        for action in actions:
+            if action["name"] != "submit":
+                continue
+            written = program_in(str(action["args"].get("code", "")))
+            if written:
+                return assemble(self.problem(task), written)
+        return None
 
     def is_complete(self, task: Task, program: str) -> bool:
         problem = self.problem(task)
@@ -145,12 +164,19 @@ class Programming(Environment):
     def given_tests(self, task: Task) -> list[str]:
         """Return the tests in the prompt of a problem without hidden ones, as in the original code."""
         problem = self.problem(task)
-        return [] if problem.gradable else list(problem.visible_tests)
+        if problem.gradable:
+            return []
+        return list(problem.visible_tests)
 
     def test_form(self, task: Task) -> str:
-        """Return an example of a test; raise ConfigurationError if tests in this language are not supported."""
+        """Return an example of a test.
+
+        Raises:
+            ConfigurationError: tests in this language are not supported.
+        """
         problem = self.problem(task)
-        if not (form := LANGUAGES[problem.language].test):
+        form = LANGUAGES[problem.language].test
+        if not form:
             raise ConfigurationError(
                 f"self-written tests are supported in Python and Rust, but {problem.id} is {problem.language}: "
                 "choose another evaluator, such as none"
@@ -184,7 +210,9 @@ class Coding(Programming):
 
     def __init__(self, problems: Programming) -> None:
         # The same problems and grader, not copies.
-        self.splits, self.problems, self.grader = problems.splits, problems.problems, problems.grader
+        self.splits = problems.splits
+        self.problems = problems.problems
+        self.grader = problems.grader
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> OneShotEpisode:
         self.problem(task)
@@ -192,14 +220,30 @@ class Coding(Programming):
 
     def parse(self, text: str) -> Action | None:
         """Read the program in a reply: its first code block, or from the first line on that looks like code."""
-        if written := super().parse(text):
+        written = parse_forms(self.actions(), text)
+        if written:
             return written
-        languages = [LANGUAGES[name] for name in {each.language for each in self.problems.values()}]
-        names = [name for each in languages for name in (each.name, *each.aliases)]
-        code = block_in(text, *names) or (_bare(text) if "```" not in text else "")
+        code = block_in(text, *self._names_of_languages())
+        if not code and "```" not in text:
+            code = _bare(text)
         if not code:
             return None
         return Action(name="submit", args={"code": code}, text=f"```\n{code}\n```")
+
+    def _names_of_languages(self) -> list[str]:
+        """Return what may stand after the backticks of a block."""
+        names: list[str] = []
+        for name in {problem.language for problem in self.problems.values()}:
+            language = LANGUAGES[name]
+            names += [language.name, *language.aliases]
+        return names
+
+
+def _problems(file: Path | None, language: str | None) -> Sequence[Problem]:
+    """Return the problems of a file, or our own."""
+    if file is None:
+        return _own_problems(language or "python")
+    return load_problems(file, language)
 
 
 @cache
@@ -211,7 +255,11 @@ def _own_problems(language: str) -> Sequence[Problem]:
 
 def _bare(text: str) -> str:
     """Return the program in a text without code blocks; a single line is not one."""
+    if "\n" not in text.strip():
+        return ""
     if looks_like_code(text):
-        return text.strip("\n") if "\n" in text.strip() else ""
+        return text.strip("\n")
     begins = CODE_BEGINS.search(text)
-    return text[begins.start() :].strip("\n") if begins and "\n" in text.strip() else ""
+    if begins is None:
+        return ""
+    return text[begins.start() :].strip("\n")

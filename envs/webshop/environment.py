@@ -9,16 +9,11 @@ from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.actions import normalize_action
-from langgraph_reflexion.envs.base import (
-    Action,
-    Environment,
-    FinishedTrial,
-    Review,
-    Task,
-)
+from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task
+from langgraph_reflexion.envs.grammar import parse_forms
 from langgraph_reflexion.envs.webshop.catalogue import generate
 from langgraph_reflexion.envs.webshop.episode import WebShopEpisode
-from langgraph_reflexion.envs.webshop.files import find_files
+from langgraph_reflexion.envs.webshop.files import Files, find_files
 from langgraph_reflexion.envs.webshop.goals import SPLITS, Goal, official_goals
 from langgraph_reflexion.envs.webshop.reward import Reward
 from langgraph_reflexion.envs.webshop.shop import Shop, normalize_element
@@ -74,9 +69,11 @@ class WebShop(Environment):
             raise EnvironmentUnavailable(f"WebShop needs {the_extra('webshop')}")
         if not isinstance(strict, bool | None):  # the string "False" would be true
             raise ConfigurationError(f"strict is {strict!r}: give true or false")
-        self.seed, self.strict = seed, strict
-        self.files = None if path is None else find_files(path)
+        self.seed = seed
+        self.strict = strict
+        self.files: Files | None = None
         if path is not None:
+            self.files = find_files(path)
             self.splits = (*SPLITS, *type(self).splits)
         self._catalogues: dict[tuple[bool, int], tuple[Store, Sequence[Goal]]] = {}
         # Episodes start in threads, but a large file is read and indexed once.
@@ -84,8 +81,10 @@ class WebShop(Environment):
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         chosen = self.choose_split(split)
-        goals = self._catalogue(chosen == "own", self.seed)[1]
-        numbers = range(len(goals))[SPLITS.get(chosen, slice(None))]
+        _, goals = self._catalogue(chosen == "own", self.seed)
+        # An official split is a part of the goals, and `own` all of them.
+        part = SPLITS.get(chosen, slice(None))
+        numbers = range(len(goals))[part]
         if not numbers:
             raise ConfigurationError(f"there are {len(goals)} goals for these products: none is left for {chosen}")
         return [self._task(chosen, number, goals[number].instruction) for number in numbers[:limit]]
@@ -102,9 +101,13 @@ class WebShop(Environment):
         return shop
 
     def blocks(self, task: Task) -> bool:
-        """Return whether the shop is on disk or still to be made; see `Environment.blocks`."""
+        """Return whether the shop is on disk or still to be made."""
+        if self.blocking:
+            return True
         data = task.get("data") or {}
-        return self.blocking or data.get("split") != "own" or (True, data.get("seed")) not in self._catalogues
+        if data.get("split") != "own":
+            return True
+        return (True, data.get("seed")) not in self._catalogues
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Measure the purchase by its reward and the parts of it; 0 without a purchase."""
@@ -121,25 +124,27 @@ class WebShop(Environment):
 
     def equivalent(self, one: Action, other: Action) -> bool:
         """Compare two actions, ignoring case and extra blanks."""
-        values = [[normalize_element(str(value)) for value in action["args"].values()] for action in (one, other)]
-        return one["name"] == other["name"] and values[0] == values[1]
+        return one["name"] == other["name"] and _values(one) == _values(other)
 
     def parse(self, text: str) -> Action | None:
-        """Parse an action, ignoring blanks at brackets and a full stop at the end; `[< Prev]` clicks it.
-
-        See `Environment.parse`.
-        """
+        """Read an action, ignoring blanks at brackets and a full stop at the end; `[< Prev]` clicks it."""
+        written = normalize_action(text)
         shown = _SHOWN.fullmatch(text.strip())
-        return super().parse(f"click[{shown[1].strip()}]" if shown else normalize_action(text))
+        if shown:
+            written = f"click[{shown[1].strip()}]"
+        return parse_forms(self.actions(), written)
 
     def close(self) -> None:
         """Close stores, which new episodes open again."""
         with self._lock:
             while self._catalogues:
-                self._catalogues.popitem()[1][0].close()
+                _, (store, _) = self._catalogues.popitem()
+                store.close()
 
     def _task(self, split: str, number: int, instruction: str) -> Task:
-        name = f"own/s{self.seed}/{number:03d}" if split == "own" else f"{split}/{number}"
+        name = f"{split}/{number}"
+        if split == "own":
+            name = f"own/s{self.seed}/{number:03d}"
         return Task(id=name, instruction=instruction, data={"split": split, "goal": number, "seed": self.seed})
 
     def _shop(self, task: Task) -> Shop:
@@ -150,19 +155,25 @@ class WebShop(Environment):
         return Shop(store, goals[data["goal"]], data["seed"])
 
     def _catalogue(self, own: bool, seed: int) -> tuple[Store, Sequence[Goal]]:
+        """Return the products and goals of a seed: generated ones, or those of the files."""
         with self._lock:
-            if (own, seed) in self._catalogues:
-                return self._catalogues[own, seed]
-            if own:
-                made = generate(seed)
-                store, goals = Store.in_memory(made.products), made.goals
-            elif self.files is None:
-                raise ConfigurationError("this task is of the official files: give them as path=")
-            else:
-                store = Store.cached(self.files.products, self.files.attributes)
-                goals = official_goals(self.files.goals, store.find, seed)
-            self._catalogues[own, seed] = store, goals
-            return store, goals
+            if (own, seed) not in self._catalogues:
+                self._catalogues[own, seed] = self._opened(own, seed)
+            return self._catalogues[own, seed]
+
+    def _opened(self, own: bool, seed: int) -> tuple[Store, Sequence[Goal]]:
+        if own:
+            made = generate(seed)
+            return Store.in_memory(made.products), made.goals
+        if self.files is None:
+            raise ConfigurationError("this task is of the official files: give them as path=")
+        store = Store.cached(self.files.products, self.files.attributes)
+        return store, official_goals(self.files.goals, store.find, seed)
+
+
+def _values(action: Action) -> list[str]:
+    """Return the arguments of an action as the shop compares them."""
+    return [normalize_element(str(value)) for value in action["args"].values()]
 
 
 def _data(task: Task) -> dict[str, Any]:

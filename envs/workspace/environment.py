@@ -5,13 +5,14 @@ import os
 import re
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from langgraph_reflexion.envs.base import Action, Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.envs.cache import cache_folder
+from langgraph_reflexion.envs.grammar import parse_forms
 from langgraph_reflexion.envs.sandbox import Sandbox
 from langgraph_reflexion.envs.sandbox.helper import staging
 from langgraph_reflexion.envs.workspace.apply import apply_patch
@@ -21,7 +22,7 @@ from langgraph_reflexion.envs.workspace.copies import Copy
 from langgraph_reflexion.envs.workspace.episode import WorkspaceEpisode
 from langgraph_reflexion.envs.workspace.folder import folder_in
 from langgraph_reflexion.envs.workspace.generate import generate
-from langgraph_reflexion.envs.workspace.repositories import own_repositories, write_repositories
+from langgraph_reflexion.envs.workspace.repositories import Repository, own_repositories, write_repositories
 from langgraph_reflexion.envs.workspace.snapshots import SnapshotRepo
 from langgraph_reflexion.envs.workspace.state_checks import Prepared, read_prepared, read_snapshot
 from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_data, read_tasks
@@ -33,6 +34,7 @@ COUNT = 12
 """The number of generated repositories."""
 GENERATED = f"generated-{COUNT}"
 _OPENED = re.compile(r"(write_file\[.*\]|run_command)[^\S\n]*\n+```[\w+.-]*[^\S\n]*\n")
+"""The beginning of an action up to its block of code, whose language may be named."""
 
 
 class Workspace(Environment):
@@ -61,6 +63,7 @@ class Workspace(Environment):
     splits: tuple[str, ...] = ("own", GENERATED)
     episode = WorkspaceEpisode
     reply_tokens = 8192
+    own_tasks_only = False
     # A failing command's output is what there is to learn from.
     profile_defaults: ClassVar[Mapping[str, Any]] = {"feedback": "words"}
 
@@ -83,12 +86,12 @@ class Workspace(Environment):
         self._tasks: list[Task] = []
         if task is not None:
             self.splits = ("tasks",)
-            if isinstance(task, str | os.PathLike):
-                self._tasks = read_tasks(Path(task).expanduser())
-            else:
-                self._tasks = make_tasks([task] if isinstance(task, Mapping) else task, Path.cwd(), "the workspace")
-        self.store = Path(store).expanduser().absolute() if store else cache_folder() / "workspaces"
-        self._backend, self._allow_degraded = sandbox, allow_degraded
+            self._tasks = _tasks_of(task)
+        self.store = cache_folder() / "workspaces"
+        if store:
+            self.store = Path(store).expanduser().absolute()
+        self._backend = sandbox
+        self._allow_degraded = allow_degraded
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
         self._repos: dict[Path, SnapshotRepo] = {}
@@ -99,12 +102,16 @@ class Workspace(Environment):
         chosen = self.choose_split(split)
         if chosen == "tasks":
             return self._tasks[:limit]
+        repositories = list(itertools.islice(self._repositories(chosen), limit))
+        written = write_repositories(repositories, cache_folder() / "repositories")
+        return make_tasks(written, Path.cwd(), f"the split {chosen}")
+
+    def _repositories(self, split: str) -> Iterable[Repository]:
+        """Return the broken repositories of a built-in split."""
+        if split == "own":
+            return own_repositories()
         first = self._seed * COUNT
-        made = own_repositories() if chosen == "own" else map(generate, range(first, first + COUNT))
-        repositories = list(itertools.islice(made, limit))
-        return make_tasks(
-            write_repositories(repositories, cache_folder() / "repositories"), Path.cwd(), f"the split {chosen}"
-        )
+        return map(generate, range(first, first + COUNT))
 
     def expect_programs(self, tasks: Sequence[Task]) -> None:
         for task in tasks:
@@ -113,9 +120,14 @@ class Workspace(Environment):
                 try:
                     expect_command(command, data)
                 except EnvironmentUnavailable as error:
-                    built_in = self.splits != ("tasks",) and not task["id"].startswith("generated-")
-                    other = f"; --split {GENERATED} needs pytest alone" if built_in else ""
-                    raise EnvironmentUnavailable(f"the task {task['id']}: {error}{other}") from None
+                    raise EnvironmentUnavailable(f"the task {task['id']}: {error}{self._other_split(task)}") from None
+
+    def _other_split(self, task: Task) -> str:
+        """Return a hint at the split that needs the fewest programs, for a task of the other one."""
+        built_in = self.splits != ("tasks",) and not task["id"].startswith("generated-")
+        if not built_in:
+            return ""
+        return f"; --split {GENERATED} needs pytest alone"
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Store the folder's files, from which each trial of the task starts.
@@ -150,20 +162,27 @@ class Workspace(Environment):
             return Review()
         site = self._site(task)
         before, after = site.trees(read_snapshot(task, snapshot).tree)
-        return site.trials.review(trial, site.repo.patch(before, after), len(site.repo.changes(before, after)))
+        patch = site.repo.patch(before, after)
+        changed = len(site.repo.changes(before, after))
+        return site.trials.review(trial, patch, changed)
 
     def answer(self, task: Task) -> str:
         """Return how the defect of a built-in task is fixed; a folder of your own has no single answer."""
         if self.splits == ("tasks",):
             return ""
         own = {each.id: each for each in own_repositories()}
-        defect = (own.get(task["id"]) or generate(int(task["id"].removeprefix("generated-")))).defect
+        repository = own.get(task["id"])
+        if repository is None:
+            number = int(task["id"].removeprefix("generated-"))
+            repository = generate(number)
+        defect = repository.defect
         return f"in {defect.path}, write `{defect.right}` instead of `{defect.wrong}`"
 
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
         """Return the changes of a trial, without protected files, as a patch for `git apply`."""
         site = self._site(task)
-        return site.repo.patch(*site.trees(read_snapshot(task, snapshot).tree))
+        before, after = site.trees(read_snapshot(task, snapshot).tree)
+        return site.repo.patch(before, after)
 
     def apply(self, task: Task, patch: Path | str) -> str:
         """Apply a patch to the task's folder, all of it or nothing, and return a sentence on the outcome.
@@ -171,15 +190,19 @@ class Workspace(Environment):
         Raises:
             ConfigurationError: the patch does not apply to the folder, or the folder cannot be written.
         """
-        return apply_patch(self._repo(task), Path(patch), Path(self._data(task)["path"]))
+        folder = Path(self._data(task)["path"])
+        return apply_patch(self._repo(task), Path(patch), folder)
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, whose block of code may name its language."""
         written = text.strip()
-        if opened := _OPENED.match(written):
+        opened = _OPENED.match(written)
+        if opened:
             written = f"{opened[1]}\n```\n{written[opened.end() :]}"
-        read = super().parse(written)
-        return None if read is None else Action(name=read["name"], args=read["args"], text=text.strip())
+        read = parse_forms(self.actions(), written)
+        if read is None:
+            return None
+        return Action(name=read["name"], args=read["args"], text=text.strip())
 
     def _site(self, task: Task) -> "_Site":
         repo = self._repo(task)
@@ -191,17 +214,18 @@ class Workspace(Environment):
             read: Prepared = read_prepared(task, prepared)
             if self._sandbox is None:
                 self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
-        data, pristine, dependencies, folder = self._data(task), read.tree, read.dependencies, repo.folder.parent
-        if not repo.holds(pristine):
+        if not repo.holds(read.tree):
             raise EnvironmentUnavailable(
                 f"the files of the task {task['id']} are not in {repo.folder}: copy that folder from where the run "
                 "began, or start a new run"
             )
-        commands = Commands(self._sandbox, data, dependencies)
-        copy = partial(Copy, repo, folder / "work", dependencies)
-        grader = Grader(repo, pristine, data, commands, copy)
+        data = self._data(task)
+        folder = repo.folder.parent
+        commands = Commands(self._sandbox, data, read.dependencies)
+        copy = partial(Copy, repo, folder / "work", read.dependencies)
+        grader = Grader(repo, read.tree, data, commands, copy)
         trials = TrialFiles(folder / "trials" / read.run, task["id"])
-        return _Site(repo, pristine, commands, copy, grader, trials)
+        return _Site(repo, read.tree, commands, copy, grader, trials)
 
     def _data(self, task: Task) -> dict[str, Any]:
         """Return the data of a task, which names folders and commands of the host.
@@ -223,7 +247,8 @@ class Workspace(Environment):
             for split in self.splits:
                 if name in self._own:
                     break
-                self._own |= {task["id"]: read_data(task) for task in self.tasks(split)}
+                for task in self.tasks(split):
+                    self._own[task["id"]] = read_data(task)
             return self._own.get(name)
 
     def _repo(self, task: Task) -> SnapshotRepo:
@@ -247,13 +272,24 @@ class _Site(NamedTuple):
 
     def trees(self, tree: str) -> tuple[str, str]:
         """Return the task's initial tree, and the trial's tree with protected files restored."""
-        return self.pristine, self.grader.with_protected(tree)[0]
+        after, _ = self.grader.with_protected(tree)
+        return self.pristine, after
+
+
+def _tasks_of(given: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Task]:
+    """Return the tasks of a task file, or of the keys of one."""
+    if isinstance(given, str | os.PathLike):
+        return read_tasks(Path(given).expanduser())
+    if isinstance(given, Mapping):
+        given = [given]
+    return make_tasks(given, Path.cwd(), "the workspace")
 
 
 def _episode(task: Task, site: _Site, tree: str, **how: Any) -> WorkspaceEpisode:
     copy = site.copy(tree)
     try:
-        checked = Task(**{**task, "data": site.commands.data})
+        checked = task.copy()
+        checked["data"] = site.commands.data
         return WorkspaceEpisode(checked, copy, site.commands, site.grader, site.trials.keep, **how)
     except BaseException:
         copy.close()

@@ -151,7 +151,7 @@ class EnvironmentFault(Fault):
 
 
 class EpisodeLost(EnvironmentFault):
-    """A trial's episode ended with its process, and cannot be rebuilt (`Environment.replayable`)."""
+    """A trial's episode ended with its process, and cannot be rebuilt (`HasReplayable`)."""
 
     def __init__(self, task: str, actions: int) -> None:
         lost = f"the {actions} actions on {task} were lost with their process"

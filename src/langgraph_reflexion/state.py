@@ -185,7 +185,7 @@ class ReflexionState(TypedDict, total=False):
     attempt: NotRequired[Attempt | None]
     """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]
-    """The part of the memory map that earlier trials have drawn (`Environment.memory_map`)."""
+    """The part of the memory map that earlier trials have drawn (`SupportsMemoryMap`)."""
     replies: NotRequired[dict[str, dict[str, Any]]]
     """The replies of the actor `tools` in the current trial, by step: they go back to the model as they came."""
     sent_prompts: NotRequired[list[SentCall]]

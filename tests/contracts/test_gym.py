@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
 from langgraph_reflexion.adapters.gym import GymEnvironment
+from langgraph_reflexion.envs.grammar import parse_action
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install '.[gym]'")
@@ -27,7 +28,7 @@ def taken(environment, *actions):
 
 
 def action_of(environment, text):
-    return environment.parse(text) or {"name": "", "args": {}, "text": text}
+    return parse_action(environment, text) or {"name": "", "args": {}, "text": text}
 
 
 @pytest.mark.parametrize(

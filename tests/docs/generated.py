@@ -9,6 +9,7 @@ from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
+from langgraph_reflexion.envs.protocols import actors_of
 from langgraph_reflexion.lab.cli.commands import app
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
@@ -48,7 +49,7 @@ def prompts(name):
     """How many examples an environment's prompts hold, by folder."""
     cls = environment_class(name)
     rows = ["| folder | trajectories | reflections |", "|---|---|---|"]
-    for folder in (name, *(f"{name}/{actor}" for actor in cls.actors)):
+    for folder in (name, *(f"{name}/{actor}" for actor in actors_of(cls))):
         if not (ROOT / "prompts" / folder).is_dir():
             continue
         loaded = load_prompts(ROOT / "prompts" / folder)

@@ -39,7 +39,22 @@ GROUPS = [
         "environments",
         "Environments",
         "load_environment Environment Episode action StepResult Task ToolEnvironment envs.base.Action"
-        " adapters.mcp.mcp_tools adapters.gym.GymEnvironment adapters.tau2.Tau2Environment",
+        " adapters.mcp.mcp_tools adapters.gym.GymEnvironment adapters.tau2.Tau2Environment envs.base.prompts_of",
+    ),
+    Group(
+        "environments",
+        "Optional features",
+        "SupportsPrepare SupportsRestore HasReplayable HasBlocking SupportsBlocks HasOwnTasksOnly"
+        " SupportsExpectPrograms SupportsPlayedBy SupportsForTask HasActors Strict SupportsActionForms SupportsParse"
+        " SupportsEquivalent SupportsMemoryMap SupportsFacts SupportsReview SupportsAnswer HasReplyTokens"
+        " HasProfileDefaults HasProfileOverrides",
+        f"{TOP}.envs.protocols",
+    ),
+    Group(
+        "environments",
+        "Actions as tools and as texts",
+        "tool_schemas action_forms shown_actions parse_action parse_forms read_call equivalent same_call",
+        f"{TOP}.envs.grammar",
     ),
     Group("environments", "Grading", "grade_file Grades ProblemGrade", f"{TOP}.envs.programming.solutions"),
     Group(

@@ -8,6 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langgraph_reflexion import Approval, Environment, Episode, ModelOptions, StepResult, Task, action
+from langgraph_reflexion.envs.grammar import parse_action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.support.sync import on_background
@@ -123,14 +124,14 @@ async def test_a_cancelled_step_is_cancelled_and_its_episode_closed(sums, inside
     async def play():
         await pool.start(task)
         async with asyncio.timeout(0.2):
-            await pool.step(task, [], sums.parse("wait"))
+            await pool.step(task, [], parse_action(sums, "wait"))
 
     with pytest.raises(TimeoutError):
         await (play() if inside == "test's loop" else on_background(play))
     await asyncio.sleep(0.05)
     assert sums.log == ["open", "waiting", "close"]
     # It is rebuilt.
-    again = await pool.step(task, [sums.parse("add 1")], sums.parse("add 1"))
+    again = await pool.step(task, [parse_action(sums, "add 1")], parse_action(sums, "add 1"))
     assert again.result.observation == "The total is 2."
     await pool.aclose()
     assert sums.log[3:] == ["open", "close"]

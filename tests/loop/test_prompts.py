@@ -6,8 +6,11 @@ from itertools import pairwise
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from langgraph_reflexion import create_reflexion, load_environment, load_prompts
+from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.actors import ACTORS
+from langgraph_reflexion.envs import base
+from langgraph_reflexion.envs.grammar import parse_action
+from langgraph_reflexion.envs.protocols import for_actor
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.prompts import contains, quoted
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -108,7 +111,7 @@ def prompts_of(name, actor, layout):
     graph.invoke({"task": next(task for task in environment.tasks() if not task["id"].endswith("-rs"))})
     prompts = [messages for messages in model.prompts if not messages[-1].text.endswith("Tests:")]
     asked = {role: [messages for messages in prompts if asks_for(messages) == role] for role in ("act", "reflect")}
-    environment = environment.for_actor(actor) if actor in environment.actors else environment
+    environment = for_actor(environment, actor)
     # A first program is asked for without an example.
     return environment, asked["act"][-1 if actor == "code" else 0], asked["reflect"][0]
 
@@ -127,9 +130,9 @@ def test_examples_are_turns_whose_roles_alternate(name, actor):
         assert isinstance(following, answered[type(message)])
     if actor != "code":
         written = [message.text.partition("Action: ")[2] for message in acting if isinstance(message, AIMessage)]
-        assert all(environment.parse(each) for each in written)
+        assert all(parse_action(environment, each) for each in written)
     language = "python" if name == "programming" else None
-    examples = load_prompts(environment.prompts_from).reflections_on(language)
+    examples = base.prompts_of(environment).reflections_on(language)
     assert [m.text for m in reflecting if isinstance(m, AIMessage)] == [each.reflection for each in examples]
     asks = f" {REFLECTION}" if name == "programming" else "\n\nReflection:"
     assert all(m.text.endswith(asks) for m in reflecting if isinstance(m, HumanMessage))

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ModelOptions, ToolEnvironment, load_prompts
+from langgraph_reflexion.envs.protocols import REPLY_TOKENS
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.memory.episodic import LONGEST
 from langgraph_reflexion.models.limits import LIMITS, limiting
@@ -18,7 +19,7 @@ from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
-from tests.support.toys import INPUT, Counter, asks_for, compiled, play
+from tests.support.toys import INPUT, asks_for, compiled, play
 
 KEY = "sk-very-secret-0123456789"
 QUICK = Retries(attempts=3, first_wait=0.01)
@@ -243,7 +244,7 @@ def test_each_kind_of_call_has_a_limit_in_the_form_that_compatible_servers_take(
         limits = [request.body.get("max_tokens") for request in asked.requests]
         assert not any("max_completion_tokens" in request.body for request in asked.requests)
     steps = len(final["trajectory"])
-    assert limits == [Counter.reply_tokens] * steps + [LIMITS["reflect"]] + [Counter.reply_tokens] * steps
+    assert limits == [REPLY_TOKENS] * steps + [LIMITS["reflect"]] + [REPLY_TOKENS] * steps
     [reflection] = final["reflections"]
     assert len(reflection["text"]) <= LONGEST
     assert reflection["text"].endswith("too many.")

@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ConfigurationError, ToolEnvironment, resume_point
 from langgraph_reflexion.actors import ACTORS
+from langgraph_reflexion.envs.grammar import parse_action, read_call
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.testing import ScriptedChatModel, check_environment
 from tests.support.toys import THREAD, compiled, play
@@ -249,8 +250,8 @@ def test_conformance():
 @pytest.mark.parametrize("text", ["a", "a\nb[0", '{"text": "x"}', " a ", "[", ""], ids=str)
 def test_a_call_as_text_is_read_as_the_same_call(text):
     environment, _ = notebook()
-    action = environment.read_call("write", {"text": text})
-    assert environment.parse(action["text"])["args"] == {"text": text}
+    action = read_call(environment, "write", {"text": text})
+    assert parse_action(environment, action["text"])["args"] == {"text": text}
 
 
 @pytest.mark.parametrize(

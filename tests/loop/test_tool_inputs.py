@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ToolEnvironment
 from langgraph_reflexion.envs.actions import Action
+from langgraph_reflexion.envs.grammar import parse_action, shown_actions, tool_schemas
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing.case import made_up
@@ -64,7 +65,7 @@ def said(tools, *texts, check=accept, **options):
     made = environment(tools, check, **options)
     episode = made.start(made.tasks()[0])
     try:
-        actions = [made.parse(text) or Action(name="", args={}, text=text) for text in texts]
+        actions = [parse_action(made, text) or Action(name="", args={}, text=text) for text in texts]
         return [episode.step(action).observation for action in actions]
     finally:
         episode.close()
@@ -109,7 +110,7 @@ def test_invalid_arguments(text, why):
 
 
 def test_the_fields_of_objects_in_a_list_are_named():
-    [shown, _] = environment([buy]).shown_actions({})
+    [shown, _] = shown_actions(environment([buy]), {})
     assert shown.explanation.startswith("Buy. {items}: a JSON list of objects with name, number.")
 
 
@@ -120,7 +121,7 @@ def test_a_schema_of_another_program():
     observed = said([odd], "odd[p]", "odd[r]", 'odd[{"kind": "q", "other": "p", "anything": [1]}]')
     assert observed[::2] == ["{'kind': 'p'}", "{'kind': 'q', 'other': 'p', 'anything': [1]}"]
     assert "kind: must be p or q" in observed[1]
-    assert environment([odd]).tools[0]["function"]["parameters"]["definitions"] == schema["definitions"]
+    assert tool_schemas(environment([odd]))[0]["function"]["parameters"]["definitions"] == schema["definitions"]
     assert made_up(environment([odd]).actions()["odd"])["args"] == {"kind": "p", "other": "p", "anything": "thing 1"}
 
 

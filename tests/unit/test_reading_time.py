@@ -11,15 +11,16 @@ from langgraph_reflexion.actors.original_react import thought_in
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.base import prompts_of
 from langgraph_reflexion.envs.programming import test_extraction
 from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.episode import program_in
+from langgraph_reflexion.envs.protocols import for_actor
 from langgraph_reflexion.evaluators.judges import verdict_in
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.replies import LONGEST_CALL, bounded, storable, to_json
 from langgraph_reflexion.models.written_calls import read_calls
-from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 
 SECONDS = 0.5
@@ -56,9 +57,9 @@ def reader(name):
     if name in ACTORS:
         named, actor = ACTORS[name]
         environment = load_environment(named)
-        environment = environment.for_actor(actor) if actor in environment.actors else environment
+        environment = for_actor(environment, actor)
         kind, client = ToolActor if actor == "tools" else TextActor, Client(ScriptedChatModel(replies=[]))
-        return partial(_decide, kind(client, environment, load_prompts(environment.prompts_from), Rules("mine")))
+        return partial(_decide, kind(client, environment, prompts_of(environment), Rules("mine")))
     if name == "whole program":
         problem = next(iter(load_environment("programming").problems.values()))
         return lambda text: assemble(problem, text[:LONGEST_CALL])

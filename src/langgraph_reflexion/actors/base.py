@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -10,6 +11,8 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.reply import read_reply
 from langgraph_reflexion.envs.base import Action, Environment, Task
+from langgraph_reflexion.envs.grammar import parse_action, shown_actions
+from langgraph_reflexion.envs.protocols import for_task, reply_tokens
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_lessons
 from langgraph_reflexion.memory.episodic import MapMemory, status_line
@@ -59,7 +62,7 @@ class Actor(ABC):
 
     def for_task(self, task: Task) -> Self:
         """Return the actor with the actions of this task; itself if all tasks have the same ones."""
-        environment = self.environment.for_task(task)
+        environment = for_task(self.environment, task)
         if environment is self.environment:
             return self
         return replace(self, environment=environment)
@@ -77,7 +80,7 @@ class Actor(ABC):
         self, state: ReflexionState, config: RunnableConfig, call: CallId, cue: str = "", **options: Any
     ) -> Reply:
         """Ask the model; `cue` begins the reply."""
-        options.setdefault("max_tokens", self.environment.reply_tokens)
+        options.setdefault("max_tokens", reply_tokens(self.environment))
         options.setdefault("temperatures", self.rules.temperatures)
         prompt = self.prompt(state, cue)
         return await prompt.ask(self.client, state["prompt_budget"], config, call, **options)
@@ -127,7 +130,7 @@ class Actor(ABC):
         text = self.prompts.render(
             self.instruction,
             in_text=self.in_text,
-            actions=self.environment.shown_actions(state["task"]),
+            actions=shown_actions(self.environment, state["task"]),
             examples=examples,
             solved=solved,
             numbered=self.numbered,
@@ -197,7 +200,7 @@ class TextActor(Actor):
     """Actions as text, for any chat model."""
 
     def decide(self, reply: AIMessage) -> Decision:
-        return read_reply(reply.text, self.environment.parse)
+        return read_reply(reply.text, partial(parse_action, self.environment))
 
     def _options(self) -> dict[str, Any]:
         # The observation is the environment's to give, and not the model's to invent.

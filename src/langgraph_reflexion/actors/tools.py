@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.actors.base import Actor, TextActor
 from langgraph_reflexion.actors.reply import LONGEST, read_reply
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.grammar import parse_action, tool_schemas
 from langgraph_reflexion.errors import ToolsRefused
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.replies import call_id_of, to_json
@@ -46,7 +47,7 @@ class ToolActor(Actor):
     @cached_property
     def tools(self) -> list[dict[str, Any]]:
         """The actions as tool schemas. Before a task has begun, they may not be known."""
-        return self.environment.tools
+        return tool_schemas(self.environment)
 
     async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
         """Ask the model for the next step, in text if its server refuses tool calls."""
@@ -74,7 +75,7 @@ class ToolActor(Actor):
         said, written = read_calls(reply.text, self.environment.actions())
         if written:
             return self._called(said, written[0].name, written[0].args)
-        return read_reply(reply.text, self.environment.parse)
+        return read_reply(reply.text, partial(parse_action, self.environment))
 
     def _called(self, thought: str, called: str, args: dict[str, Any]) -> Decision:
         """Return the decision of a call."""
@@ -146,7 +147,7 @@ class ToolActor(Actor):
         """Return an example whose actions are written as calls."""
         steps = []
         for step in example.steps:
-            action = self.environment.parse(step.action)
+            action = parse_action(self.environment, step.action)
             text = step.action
             if action:
                 text = call_text(action["name"], action["args"])

@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action, Task
+from langgraph_reflexion.envs.grammar import equivalent
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.evaluators.base import (
     STOPPED,
@@ -168,7 +169,7 @@ class SelfConsistencyEvaluator(Evaluator):
             return Score(0.0, how_it_ended(state))
         agreed = 0
         for action in await self._sampled(state, config):
-            if action is not None and self.actor.environment.equivalent(action, answer):
+            if action is not None and equivalent(self.actor.environment, action, answer):
                 agreed += 1
         words = f"Of {self.samples} more samples, {agreed} gave the same answer."
         if agreed * 2 > self.samples:

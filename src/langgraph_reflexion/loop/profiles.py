@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from langgraph_reflexion.envs.base import Environment, Strict
+from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.protocols import HasProfileDefaults, HasProfileOverrides, Strict
 from langgraph_reflexion.errors import checked, one_of
 from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.state import Strategy
@@ -110,10 +111,13 @@ class Profile:
         Raises:
             ConfigurationError: a value is wrong.
         """
-        overrides = environment.profile_overrides
+        overrides: Mapping[str, Mapping[str, Any]] = {}
+        if isinstance(environment, HasProfileOverrides):
+            overrides = environment.profile_overrides
         # From the weakest to the strongest: each replaces values of those before it.
         rules = Rules(self.name)
-        rules = rules.with_values(environment.profile_defaults)
+        if isinstance(environment, HasProfileDefaults):
+            rules = rules.with_values(environment.profile_defaults)
         rules = rules.with_values(_given(vars(self)))
         rules = rules.with_values(overrides.get(self.name, {}))
         if actor is not None:

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveInt
 
 from langgraph_reflexion.envs.base import Environment, MemoryMap
+from langgraph_reflexion.envs.protocols import SupportsMemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.loop.prompting import Prompt
 from langgraph_reflexion.memory.lessons import Lessons
@@ -225,7 +226,7 @@ class MapMemory:
     """
 
     def __init__(self, environment: Environment, prompts: Prompts, *, lasting: bool) -> None:
-        if type(environment).memory_map is Environment.memory_map:
+        if not isinstance(environment, SupportsMemoryMap):
             raise ConfigurationError(f"Memory(map=True): {environment.name} draws no memory map with this actor")
         self.environment = environment
         self.prompts = prompts

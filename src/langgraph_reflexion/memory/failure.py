@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from langgraph_reflexion.envs.base import Action, Environment
+from langgraph_reflexion.envs.protocols import SupportsFacts
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.useful import was_rejected
 from langgraph_reflexion.state import Evaluation, ReflexionState, Step, Strategy
@@ -94,7 +95,9 @@ def failure(state: ReflexionState, environment: Environment) -> dict[str, Any]:
         answer = f"[...] {answer[-LONGEST_ANSWER:]}"
     if state.get("attempt"):
         return {"answer": answer, "facts": attempt_facts(state)}
-    facts = list(environment.facts(state["task"], state["trajectory"]))
+    facts: list[str] = []
+    if isinstance(environment, SupportsFacts):
+        facts += environment.facts(state["task"], state["trajectory"])
     facts += trial_facts(state)
     return {"answer": answer, "facts": facts}
 

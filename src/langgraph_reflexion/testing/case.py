@@ -10,6 +10,7 @@ from typing import Any
 from jinja2.exceptions import TemplateError
 
 from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, StepResult, Task
+from langgraph_reflexion.envs.grammar import parse_action
 from langgraph_reflexion.envs.json_schema import alternatives, literals
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
@@ -94,7 +95,7 @@ def _first_visible(values: Sequence[Any]) -> Any:
 
 def parsed(environment: Environment, text: str) -> Action:
     """Parse an action; raise AssertionError for any other text."""
-    action = environment.parse(text)
+    action = parse_action(environment, text)
     if action is None:
         raise AssertionError(f"{text!r} is not an action")
     return action

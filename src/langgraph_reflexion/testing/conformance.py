@@ -23,11 +23,22 @@ from typing import Any
 from pydantic import ValidationError
 
 from langgraph_reflexion.envs.actions import fill
-from langgraph_reflexion.envs.base import Action, ActionSpec, Environment, ObservedStep, ShownAction, StepResult, Task
+from langgraph_reflexion.envs.base import (
+    Action,
+    ActionSpec,
+    Environment,
+    ObservedStep,
+    ShownAction,
+    StepResult,
+    Task,
+    prompts_of,
+)
+from langgraph_reflexion.envs.grammar import action_forms, parse_action, shown_actions, tool_schemas
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
+from langgraph_reflexion.envs.protocols import SupportsMemoryMap, is_replayable
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.prompts import Example, ExampleStep, Prompts, ReflectionExample, contains, load_prompts
+from langgraph_reflexion.prompts import Example, ExampleStep, Prompts, ReflectionExample, contains
 from langgraph_reflexion.support.sync import run_blocking
 from langgraph_reflexion.testing.case import (
     Case,
@@ -116,7 +127,7 @@ def models_are_shown_the_task(case: Case) -> None:
     environment = case.environment
     task = case.task
     _require(bool(task["instruction"].strip()), f"the task {task['id']!r} has no instruction")
-    prompts = load_prompts(environment.prompts_from)
+    prompts = prompts_of(environment)
     first_observation, _ = played(replace(case, actions=[]))
     opening = {"instruction": task["instruction"], "observation": first_observation}
     _require(
@@ -132,7 +143,7 @@ def models_are_shown_the_task(case: Case) -> None:
             contains(text, task["instruction"]) or contains(unquoted, task["instruction"]),
             f"{name}.md in {prompts.folder} does not show the task: it lacks {{{{ observation }}}}",
         )
-    _all_others_render(prompts, environment.shown_actions(task))
+    _all_others_render(prompts, shown_actions(environment, task))
 
 
 def _values_by_template(instruction: str, opening: str) -> dict[str, dict[str, Any]]:
@@ -185,7 +196,7 @@ def _all_others_render(prompts: Prompts, actions: Sequence[ShownAction]) -> None
 
 def tools_have_schemas(case: Case) -> None:
     """Each action is a tool with a description and a JSON schema."""
-    tools = case.environment.tools
+    tools = tool_schemas(case.environment)
     _require(json.loads(json.dumps(tools)) == tools, "the tool schemas are not plain JSON")
     names = [tool["function"]["name"] for tool in tools]
     _require(names == [spec.name for spec in specs(case.environment)], "tools and actions have different names")
@@ -203,7 +214,7 @@ def tools_have_schemas(case: Case) -> None:
 def text_forms_parse_back(case: Case) -> None:
     """Each text form of an action is parsed back as that action."""
     environment = case.environment
-    for spec, shown in zip(specs(environment), environment.shown_actions(case.task), strict=True):
+    for spec, shown in zip(specs(environment), shown_actions(environment, case.task), strict=True):
         values = made_up(spec)["args"]
         given = [action["args"] for action in case.actions if action["name"] == spec.name]
         for args in given or [values]:
@@ -212,14 +223,14 @@ def text_forms_parse_back(case: Case) -> None:
             _require_allowed(spec, values)
             for form in spec.forms:
                 _reads_as(environment, spec, form, values)
-        read = environment.parse(fill(shown.form, values))
+        read = parse_action(environment, fill(shown.form, values))
         _require(read is not None and read["name"] == spec.name, f"{shown.form!r} is shown, but not parsed")
-    _require(environment.parse(_NONSENSE["text"]) is None, "nonsense is parsed as an action")
+    _require(parse_action(environment, _NONSENSE["text"]) is None, "nonsense is parsed as an action")
 
 
 def same_actions_same_observations(case: Case) -> None:
     """The same actions give the same observations, except in episodes with snapshots or that cannot be rebuilt."""
-    if case.environment.replayable and first_snapshot(case) is None:
+    if is_replayable(case.environment) and first_snapshot(case) is None:
         first = played(case)
         second = played(case)
         _require(first == second, difference("the same actions gave other results", first[1], second[1]))
@@ -230,7 +241,7 @@ def replay_equals_live(case: Case) -> None:
 
     async def compare() -> None:
         live, snapshots = await pooled(case)
-        if not case.environment.replayable:
+        if not is_replayable(case.environment):
             return
         # The first step, one in the middle, and the last one.
         for index in sorted({0, len(case.actions) // 2, len(case.actions) - 1}):
@@ -257,11 +268,11 @@ def invalid_actions_are_observations(case: Case) -> None:
     for action in invalid:
         result = episode.step(action)
         _require(not (result.terminated or result.truncated), f"{action} ended the episode")
-        for form in case.environment.action_forms(case.task):
+        for form in action_forms(case.environment, case.task):
             _require(form in result.observation, f"the observation after {action} does not name {form!r}")
     results = [episode.step(action) for action in case.actions]
     episode.close()
-    if case.environment.replayable and first_snapshot(case) is None:
+    if is_replayable(case.environment) and first_snapshot(case) is None:
         _require(results == expected, difference("after invalid actions", expected, results))
 
 
@@ -308,7 +319,7 @@ def event_loop_stays_free(case: Case) -> None:
 
 def memory_maps_go_by_texts(case: Case) -> None:
     """A memory map is deterministic, changes none of its arguments, and keeps plain JSON."""
-    if type(case.environment).memory_map is Environment.memory_map:
+    if not isinstance(case.environment, SupportsMemoryMap):
         return
     opening, results = played(case)
     steps = []

@@ -11,6 +11,7 @@ from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode
 from langgraph_reflexion.envs.alfworld.generate import GENERATED, generate
 from langgraph_reflexion.envs.alfworld.native import NativeEngine, World
 from langgraph_reflexion.envs.fever.environment import FEVER
+from langgraph_reflexion.envs.grammar import parse_action
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.world.generator import draw_country
 from langgraph_reflexion.envs.hotpotqa.world.questions import own_world
@@ -110,7 +111,7 @@ def test_environment_gives_every_observation(folder, tmp_path):
         assert entry["observation"] == episode.observation
         results = []
         for step in entry["step"]:
-            action = environment.parse(step["action"])
+            action = parse_action(environment, step["action"])
             assert type(episode).actions()[action["name"]].render(action["args"]) == step["action"]
             results.append(episode.step(action))
             assert results[-1].observation == step["observation"]

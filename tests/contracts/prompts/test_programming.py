@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.envs import base
+from langgraph_reflexion.envs.grammar import parse_action
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.prompts import ReflectionExample, load_prompts
 from tests.support.tools import need
@@ -38,7 +39,7 @@ def test_example_shows_the_actual_output(agent, example, tmp_path):
     task["prepared"] = {"tests": list(dict.fromkeys(line.partition("  -- ")[0] for line in lines))}
     episode = environment.start(task)
     assert episode.observation == example.observation
-    actions = [environment.parse(step.action.strip()) for step in example.steps]
+    actions = [parse_action(environment, step.action.strip()) for step in example.steps]
     assert [episode.step(each).observation for each in actions] == [step.observation for step in example.steps]
     if isinstance(example, ReflectionExample):
         program = problems.program(task, actions)

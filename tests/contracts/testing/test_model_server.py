@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_openai import ChatOpenAI
 
 from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.envs.grammar import tool_schemas
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.toys import Counter
@@ -21,7 +22,7 @@ from tests.support.toys import Counter
 KEY = "sk-a-key-of-ours"
 SAYS = "Thought: up is best.\nAction: go up"
 COUNTED = AIMessage(SAYS, usage_metadata={"input_tokens": 7, "output_tokens": 2, "total_tokens": 9})
-ADD = Counter().tools[0]
+ADD = tool_schemas(Counter())[0]
 
 
 def client(server, **options):

@@ -1,8 +1,11 @@
+from functools import partial
+
 import pytest
 
 from langgraph_reflexion.actors.reply import LONGEST, read_reply
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Episode, action
+from langgraph_reflexion.envs.grammar import parse_action
 from tests.support.toys import Counter
 
 
@@ -21,7 +24,7 @@ GOES_UP = {"name": "turn", "args": {"direction": "up"}, "text": "go up"}
 
 
 def read(reply):
-    return read_reply(reply, Counter().parse)
+    return read_reply(reply, partial(parse_action, Counter()))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_what_is_no_allowed_action_has_no_name(reply, text):
     ],
 )
 def test_what_surrounds_brackets_is_none_of_the_action(written, read_as):
-    action = read_reply(f"Thought: hm\nAction: {written}", Archives().parse)["action"]
+    action = read_reply(f"Thought: hm\nAction: {written}", partial(parse_action, Archives()))["action"]
     assert (action["name"], action["args"]) == ("search", {"entity": read_as})
     assert action["text"] in written
 
@@ -162,7 +165,7 @@ class Scribes(Counter):
     ],
 )
 def test_an_action_of_several_lines_is_read_as_a_whole_or_not_at_all(reply, name, text):
-    action = read_reply(reply, Scribes().parse)["action"]
+    action = read_reply(reply, partial(parse_action, Scribes()))["action"]
     assert (action["name"], action["args"].get("text")) == (name, text)
 
 

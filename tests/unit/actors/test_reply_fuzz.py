@@ -12,9 +12,10 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
+from langgraph_reflexion.envs.base import prompts_of
+from langgraph_reflexion.envs.grammar import parse_action
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
-from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter
 
@@ -29,7 +30,7 @@ QUICK = settings(
 @cache
 def acting(name):
     client, environment = Client(ScriptedChatModel(replies=[])), ENVIRONMENTS[name]()
-    return TextActor(client, environment, load_prompts(environment.prompts_from), RULES)
+    return TextActor(client, environment, prompts_of(environment), RULES)
 
 
 NAMES = ["cabinet 1", "the Mug 2.", "up", "3", "\u202emug 1\u202c", "İ 1", "a\u00a0b", "{o}", "'x'", ""]
@@ -88,7 +89,7 @@ def expect_said(decision, reply, environment):
     said = before_its_own_observations(reply.rpartition("</think>")[2])
     assert text in said or " ".join(text.split()) in " ".join(said.split())
     if name:
-        assert environment.parse(text) == decision["action"]
+        assert parse_action(environment, text) == decision["action"]
         flat = " ".join(text.lower().split())
         assert all(" ".join(value.lower().split()) in flat for value in args.values())
     else:

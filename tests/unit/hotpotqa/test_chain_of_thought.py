@@ -3,6 +3,7 @@ import json
 import pytest
 
 from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.envs.grammar import action_forms, tool_schemas
 from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.hotpotqa.episode import HANDED_IN
 from langgraph_reflexion.errors import EnvironmentFault
@@ -22,8 +23,8 @@ def test_the_tasks_stay_and_an_answer_is_the_only_action(name, questions):
     played = questions.for_actor(name)
     assert (played.name, played.splits) == ("hotpotqa", questions.splits)
     assert played.tasks(limit=5) == questions.tasks(limit=5)
-    assert played.action_forms(played.tasks()[0]) == ["finish[{answer}]"]
-    assert [tool["function"]["name"] for tool in played.tools] == ["finish"]
+    assert action_forms(played, played.tasks()[0]) == ["finish[{answer}]"]
+    assert [tool["function"]["name"] for tool in tool_schemas(played)] == ["finish"]
     assert played.parse("search[Rome]") is None
     assert played.parse("Finish[ Rome ].")["args"] == {"answer": "Rome"}
     assert load_prompts(played.prompts).render("setting") != load_prompts("hotpotqa").render("setting")

@@ -39,21 +39,23 @@ def play(
 
 def _play(environment: "Environment", settings: RunSettings, name: str) -> None:
     """Play a task of an environment, from its opening to its end."""
-    from langgraph_reflexion.envs.base import Task
+    from langgraph_reflexion.envs.base import prompts_of
+    from langgraph_reflexion.envs.grammar import action_forms
     from langgraph_reflexion.envs.pool import call_blocking
-    from langgraph_reflexion.prompts import load_prompts
+    from langgraph_reflexion.envs.protocols import SupportsAnswer, expect_programs, for_task, prepare
     from langgraph_reflexion.support.text import count
 
     chosen = _chosen(environment, settings.split, name)
-    environment.expect_programs([chosen])
-    prepared = Task(**{**chosen, "prepared": call_blocking(environment, environment.prepare, chosen)})
-    played = environment.for_task(prepared)
+    expect_programs(environment, [chosen])
+    prepared = chosen.copy()
+    prepared["prepared"] = call_blocking(environment, prepare, environment, chosen)
+    played = for_task(environment, prepared)
     if not played.actions():
         raise ConfigurationError(f"{settings.environment} has no actions to play: it is an agent")
     episode = call_blocking(environment, environment.start, prepared)
-    forms = played.action_forms(chosen)
+    forms = action_forms(played, chosen)
     help = _help(forms)
-    opening = load_prompts(environment.prompts_from).opening(chosen["instruction"], episode.observation)
+    opening = prompts_of(environment).opening(chosen["instruction"], episode.observation)
     _say(f"{opening}\n\n{help}")
 
     actions: list[Action] = []
@@ -71,9 +73,8 @@ def _play(environment: "Environment", settings: RunSettings, name: str) -> None:
     else:
         won = _won(environment, episode, prepared, actions, result)
         _say(f"You {_ended(result, won=won)} after {taken}.")
-        answer = environment.answer(chosen)
-        if answer and not won:
-            _say_answer(answer)
+        if isinstance(environment, SupportsAnswer) and not won:
+            _say_answer(environment.answer(chosen))
         suggest("run", settings.environment, "--limit", 3, "--max-trials", 4)
     call_blocking(environment, episode.close)
 
@@ -111,6 +112,7 @@ def _long(forms: Sequence[str]) -> list[str]:
 def _next_action(played: "Environment", forms: Sequence[str], help: str) -> "Action | None":
     """Return the next action that is typed, after any help that is asked for; None to leave."""
     from langgraph_reflexion.envs.base import Action
+    from langgraph_reflexion.envs.grammar import parse_action
 
     while (text := _typed()) != "quit":
         if text in ("help", "?"):
@@ -118,12 +120,12 @@ def _next_action(played: "Environment", forms: Sequence[str], help: str) -> "Act
             continue
         if not text:
             continue
-        action = played.parse(text)
+        action = parse_action(played, text)
         if action is None:
             begun = _beginning(text, _long(forms))
             if begun:
                 text = "\n".join([begun, *_further_lines()])
-                action = played.parse(text)
+                action = parse_action(played, text)
         # A world answers what it does not understand.
         return action or Action(name="", args={}, text=text)
     return None
@@ -139,6 +141,7 @@ def _won(
     """Return whether a game that has ended is won: by its reward, or by the environment's review if it has none."""
     from langgraph_reflexion.envs.base import FinishedTrial
     from langgraph_reflexion.envs.pool import call_blocking
+    from langgraph_reflexion.envs.protocols import review
 
     if result.reward is not None:
         return result.reward >= 1.0
@@ -152,8 +155,8 @@ def _won(
         observation=result.observation,
         reflection=None,
     )
-    review = call_blocking(environment, environment.review, task, trial)
-    return bool(review.success)
+    found = call_blocking(environment, review, environment, task, trial)
+    return bool(found.success)
 
 
 def _ended(result: "StepResult", *, won: bool) -> str:
@@ -166,7 +169,9 @@ def _ended(result: "StepResult", *, won: bool) -> str:
 
 
 def _say_answer(answer: str) -> None:
-    """Print the answer of a task that was not solved."""
+    """Print the answer of a task that was not solved, if there is a single one."""
+    if not answer:
+        return
     if "\n" in answer:
         _say(f"The answer:\n{answer}")
     else:

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
+from langgraph_reflexion.envs.protocols import SupportsPlayedBy
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
@@ -149,7 +150,9 @@ async def run_setup(
     if holds_run(folder):
         before = read_info(folder)
     info = _info(setup, folder, before, axes)
-    played_by = setup.environment.played_by(setup.tasks)
+    played_by = ""
+    if isinstance(setup.environment, SupportsPlayedBy):
+        played_by = setup.environment.played_by(setup.tasks)
     if played_by:
         info["played_by"] = played_by
     record = RunRecord(folder, info, setup.secrets)

@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 from langgraph_reflexion.agents.own import AgentTasks
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.load import tasks_of
+from langgraph_reflexion.envs.protocols import expect_programs, review
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.lab.experiments.first_trial import share_first_trials
@@ -92,7 +93,7 @@ def set_up(
     tasks = tasks_of(environment, settings.split, settings.limit)
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
-    environment.expect_programs(tasks)
+    expect_programs(environment, tasks)
     ids = [task["id"] for task in tasks]
     # Reviews play the actions of a trial again, so they have to be as strict as the trial was.
     environment = rules.applied_to(environment)
@@ -146,7 +147,7 @@ async def open_run(setup: Setup, folder: Path, run_id: str) -> AsyncIterator[Ope
             reflects=Strategy(cast(str, settings.strategy)).reflects,
             max_trials=cast(int, settings.max_trials),
             budgets=setup.budgets,
-            review=setup.environment.review,
+            review=partial(review, setup.environment),
             lock=await stack.enter_async_context(open_task_lock(settings.database)),
         )
         tasks = {task["id"]: task for task in setup.tasks}

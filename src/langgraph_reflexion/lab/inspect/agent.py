@@ -3,6 +3,7 @@
 import weakref
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, cast
 
 from inspect_ai.agent import Agent, AgentState, agent
@@ -18,6 +19,7 @@ from langgraph_reflexion.agents.world import task_name
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.protocols import review
 from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.lab.experiments.rows import Finished, brief
@@ -242,7 +244,7 @@ class _Reflexion:
             reflects=Strategy(graph.rules.strategy).reflects,
             max_trials=graph.rules.max_trials,
             budgets=self.budgets,
-            review=graph.pool.environment.review,
+            review=partial(review, graph.pool.environment),
             lock=lambda thread: nullcontext(),  # its checkpoints are in memory
             state=state,
         )

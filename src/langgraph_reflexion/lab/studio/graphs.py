@@ -19,14 +19,14 @@ from typing_extensions import is_typeddict
 
 from langgraph_reflexion import state as states
 from langgraph_reflexion.envs import load_environment
-from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.envs.base import Environment, Task, prompts_of
 from langgraph_reflexion.envs.pool import EpisodePool
+from langgraph_reflexion.envs.protocols import HasBlocking, HasOwnTasksOnly, for_actor
 from langgraph_reflexion.errors import validated
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, connect
 from langgraph_reflexion.lab.studio.settings import SettingsForm, server_options, settings_form
 from langgraph_reflexion.lab.studio.tasks import state_with, task_form, task_in
 from langgraph_reflexion.models.unasked import UnaskedChatModel
-from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import ReflexionState, Update
 from langgraph_reflexion.support.sync import finished, in_thread
 
@@ -113,20 +113,20 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
         options = {**settings.options(environment.name), **allowed}
         made = load_environment(environment.name, seed=chosen.seed, **options)
         # Clients write tasks and edit states, and a client may be any web page.
-        made.own_tasks_only = True
+        if isinstance(made, HasOwnTasksOnly):
+            made.own_tasks_only = True
         # To the server every use of SQLite blocks, even in memory.
-        made.blocking = True
+        if isinstance(made, HasBlocking):
+            made.blocking = True
         rules = chosen.rules(made)
-        played = made
-        if rules.actor in made.actors:
-            played = made.for_actor(rules.actor)
+        played = for_actor(made, rules.actor)
         models: dict[str, Any] = {}
         if not runs:
             models["model"] = UnaskedChatModel()
         graph = chosen.build(
             made,
             rules,
-            prompts=settings.prompts(load_prompts(played.prompts_from)),
+            prompts=settings.prompts(prompts_of(played)),
             approval=settings.approval(played.actions()),
             **models,
         )

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment
+from langgraph_reflexion.envs.protocols import actors_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.judges import AnsweredEnvironment
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment
@@ -174,7 +175,7 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
 def _reflexion_fields(environment: type[Environment], rules: Rules) -> dict[str, Any]:
     """Return the fields of `ReflexionSettings` that belong to a node, with an environment's rules as defaults."""
     evaluators = _evaluators(environment, rules.evaluator)
-    kinds = {"actor": words([*ACTORS, *environment.actors]), "evaluator": words(evaluators)}
+    kinds = {"actor": words([*ACTORS, *actors_of(environment)]), "evaluator": words(evaluators)}
     descriptions = {"evaluator": _described(evaluators)}
     defaults = dict(vars(rules))
     defaults.update(vars(rules.heuristic))
@@ -237,7 +238,7 @@ def _described(evaluators: Sequence[str]) -> str:
 def _prompts_of(environment: type[Environment], actor: str) -> Prompts:
     """Return the prompts of an environment, or those of its own actor."""
     prompts = load_prompts(environment.name)
-    if prompts.folder and actor in environment.actors:
+    if prompts.folder and actor in actors_of(environment):
         return load_prompts(prompts.folder / actor)
     return prompts
 
