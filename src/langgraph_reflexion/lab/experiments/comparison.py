@@ -26,21 +26,25 @@ from langgraph_reflexion.support.text import count, printable
 
 def task_lines(run: Run, width: int) -> list[Text]:
     """Return a line for each task of a run, cut to a width: its number, outcome and instruction."""
-    outcomes = [_outcome(run, task) for task in run.tasks]
+    outcomes = {task: _outcome(run, task) for task in run.tasks}
     digits = len(str(len(outcomes)))
-    longest = max((len(words) for words, _ in outcomes), default=0)
+    longest = 0
+    for words, _ in outcomes.values():
+        longest = max(longest, len(words))
+    # In a very narrow terminal, lines wrap rather than say nothing.
     room = max(width - digits - longest - 4, 20)
     goals = run.goals
     lines: list[Text] = []
     for number, task in enumerate(run.tasks, 1):
-        words, style = outcomes[number - 1]
         goal = goals.get(task) or task
-        goal = printable(" ".join(goal.split()))
-        if len(goal) > room:
-            goal = f"{goal[: room - 1]}…"
+        in_one_line = " ".join(goal.split())
+        shown = printable(in_one_line)
+        if len(shown) > room:
+            shown = f"{shown[: room - 1]}…"
+        words, style = outcomes[task]
         line = Text(f"{number:>{digits}}  ", "dim")
         line.append(words.ljust(longest + 2), style)
-        line.append(goal, "default")
+        line.append(shown, "default")
         lines.append(line)
     return lines
 
@@ -53,18 +57,20 @@ def _outcome(run: Run, task: str) -> tuple[str, str]:
     if not rows:
         return "not begun", "yellow"
     last = rows[-1]
+    trial = last["trial"]
     limit = run.settings["max_trials"]
     if last["fault"]:
-        return f"fault in trial {last['trial']}", "yellow"
+        return f"fault in trial {trial}", "yellow"
     if last["verdict"]:
+        # Where the truth is unknown, the verdict stands for it.
         if final_answer(rows)["success"] is False:
-            return f"accepted in trial {last['trial']}, but wrong", "red"
-        return f"solved in trial {last['trial']}", "green"
-    if last["trial"] >= limit:
+            return f"accepted in trial {trial}, but wrong", "red"
+        return f"solved in trial {trial}", "green"
+    if trial >= limit:
         return f"not solved in {count(limit, 'trial')}", "red"
     if run.stopped_after is not None:
-        return f"not solved by trial {last['trial']}, after which none was tried again", "red"
-    return f"unfinished after trial {last['trial']}", "yellow"
+        return f"not solved by trial {trial}, after which none was tried again", "red"
+    return f"unfinished after trial {trial}", "yellow"
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,19 +123,20 @@ class Comparison:
         for run in self.runs:
             if run.errors:
                 said.append(_on_errors(run))
-        compared = [pair for pair in self.pairs if pair.matches]
-        if len(compared) > 1:
+        tests = sum(bool(each.matches) for each in self.pairs)
+        if tests > 1:
             said.append("The p-values are not corrected for multiple comparisons: of many, some are small by chance.")
         return said
 
     def _add_conclusions(self, said: list[str]) -> None:
         """Add the conclusion on every two groups, and each note on them once."""
         for each in self.pairs:
-            whom = ""
-            if len(self.pairs) > 1:
-                whom = f"{each.one.name} and {each.other.name}: "
-            if each.conclusion:
-                said.append(f"{whom}{each.conclusion}")
+            conclusion = each.conclusion
+            # Of a single pair it is plain whom it is about.
+            if conclusion and len(self.pairs) > 1:
+                conclusion = f"{each.one.name} and {each.other.name}: {conclusion}"
+            if conclusion:
+                said.append(conclusion)
             for note in each.notes:
                 if note not in said:
                     said.append(note)
@@ -141,8 +148,10 @@ class Comparison:
             folders = [str(run.folder) for run in each.runs]
             heading = Text(each.label, "bold")
             heading.append("  " + printable("  ".join(folders)), "dim")
+            # The path of a folder is copied as a whole.
             console.print(heading, soft_wrap=True)
-            for line in in_lines(self._heading(each), console.width - 2):
+            facts = self._facts(each)
+            for line in in_lines(facts, console.width - 2):
                 console.print(Padding(Text(line), (0, 0, 0, 2), expand=False))
         if self.brief:
             shared = printable(self.caption).split(BETWEEN)
@@ -153,13 +162,14 @@ class Comparison:
         for sentence in self.sentences():
             console.print(Text(sentence))
 
-    def _heading(self, group: RunGroup) -> list[str]:
+    def _facts(self, group: RunGroup) -> list[str]:
         """Return what is said of a group above the tables, in parts."""
         report = group.report
         facts = group.facts
-        parts = [f"{facts['tasks']}, {count(report.tasks, 'task')}"]
+        tasks = facts.pop("tasks")
+        parts = [f"{tasks}, {count(report.tasks, 'task')}"]
+        # The caption of all groups says the rest.
         if not self.brief:
-            del facts["tasks"]
             parts += facts.values()
         if report.ungradable:
             parts.append(f"{report.ungradable} not gradable here, and not counted")
@@ -211,6 +221,7 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     if isinstance(folders, Path | str):
         folders = [folders]
     runs, left_out = read_runs(folders)
+    # Whether the runs are inside the one folder that was given.
     together = len(folders) == 1 and runs[0].folder != Path(folders[0])
     if together:
         groups = group_runs(runs, _series)

@@ -226,9 +226,11 @@ def _figure(chart: Chart) -> "Figure":
     columns = min(count, 3)
     rows = -(-count // columns)
     width = max(6.4, 4.2 * columns)
+    # An inch holds about 14 characters of the caption.
     below = textwrap.wrap(chart.caption, int(14 * width), break_on_hyphens=False)
     height = 3.6 * rows + _height_of_texts(chart, below)
     figure = Figure(figsize=(width, height), layout="constrained")
+    # All panels have the same scale.
     plots = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in plots[count:]:
         unused.set_visible(False)
@@ -270,6 +272,7 @@ def _add_legend(figure: "Figure", axes: "Axes", chart: Chart, width: float) -> N
     """Add the names of the lines above the panels, in as many columns as the width in inches allows."""
     handles, names = axes.get_legend_handles_labels()
     longest = max(map(len, names), default=0)
+    # An inch holds about 11 characters, and a line is drawn before each name.
     fit = int(11 * width) // (longest + 6)
     columns = max(1, min(len(names), fit))
     title = ""

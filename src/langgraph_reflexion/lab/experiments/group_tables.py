@@ -57,7 +57,8 @@ def pair_table(pairs: Sequence[Pair], settings: str) -> Table:
 def _table(title: str, groups: Sequence[RunGroup], rows: Rows, first: str = "") -> Table:
     """Return a table with a column for each group."""
     head = [first]
-    head += [each.label for each in groups]
+    for each in groups:
+        head.append(each.label)
     return Table(title, head, rows, caption(groups))
 
 
@@ -178,7 +179,7 @@ def _failures(groups: Sequence[RunGroup]) -> Table:
             row += [""] * (trials - len(failures))
             rows.append(row)
     head = ["trial"]
-    head += [str(trial) for trial in range(1, trials + 1)]
+    head += map(str, range(1, trials + 1))
     # Twelve trials of hundreds of tasks must fit into a terminal of 80 columns.
     return Table("Failed trials by reason", head, rows, caption(groups), dense=True)
 
@@ -194,20 +195,19 @@ def _verdicts(judged: Sequence[RunGroup]) -> Rows:
     unverified = [each.report.unverified for each in judged]
     if any(unverified):
         row: list[Cell] = ["unverified"]
-        row += [str(number) for number in unverified]
+        row += map(str, unverified)
         rows.append(row)
     return rows
 
 
 def _confusions(counted: Sequence[dict[str, int]]) -> Rows:
     """Return a row for each kind of verdict: its number, and its share of the same verdict, for each group."""
-    rates = [confusion_rates(counts) for counts in counted]
     rows: Rows = []
     for name in VERDICTS:
         row: list[Cell] = [name.replace("_", " ")]
-        for counts, rates_of_group in zip(counted, rates, strict=True):
+        for counts in counted:
             share = ""
-            rate = rates_of_group[name]
+            rate = confusion_rates(counts)[name]
             if rate is not None:
                 share = f"{rate:.0%}"
             row.append(f"{counts[name]} {share:>4}")

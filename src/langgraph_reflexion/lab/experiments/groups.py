@@ -17,6 +17,8 @@ from langgraph_reflexion.support.text import printable
 
 TaskSeed = tuple[str, int]
 """The unit of pairing: a task's id, and a seed."""
+BySeed = defaultdict[str, list[bool]]
+"""By task: whether it is solved under each seed."""
 
 DESCRIBED = (
     "environment",
@@ -70,8 +72,8 @@ class RunGroup:
         shown = facts(self.settings) | self.differences
         if "imported" in self.settings:
             return shown
-        seeds = [printable(str(run.settings["seed"])) for run in self.runs]
-        in_words = ", ".join(seeds)
+        seeds = [str(run.settings["seed"]) for run in self.runs]
+        in_words = printable(", ".join(seeds))
         shown["seed"] = f"seed {in_words}"
         if len(seeds) > 1:
             shown["seed"] = f"seeds {in_words}"
@@ -110,25 +112,28 @@ class RunGroup:
         """Return, for each trial, the 95% interval of the share of solved tasks."""
         trials = len(self.report.solved)
         # For each trial, by task: whether each seed has solved it.
-        solved: list[dict[str, list[bool]]] = []
-        for _ in range(trials):
-            solved.append(defaultdict(list))
+        solved = [BySeed(list) for _ in range(trials)]
         for run in self.runs:
             gradable = run.gradable
             answers_of = answers_by_trial(run.tasks.values(), trials)
             for by_task, answers in zip(solved, answers_of, strict=True):
                 right = {row["task_id"] for row in answers if row["success"]}
+                # A task without an answer yet counts as unsolved.
                 for task in gradable:
                     by_task[task].append(task in right)
         return [interval(by_task) for by_task in solved]
 
     def by_seed(self) -> list[SeedStats]:
         """Return, for each trial that all runs have reached, the statistics over seeds."""
-        reports = [report_run(run) for run in self.runs]
-        reached = min(len(report.solved) for report in reports)
+        curves: list[list[float]] = []
+        for run in self.runs:
+            report = report_run(run)
+            curve = [report.share(solved) for solved in report.solved]
+            curves.append(curve)
+        reached = min(map(len, curves))
         found: list[SeedStats] = []
         for trial in range(reached):
-            shares = [report.share(report.solved[trial]) for report in reports]
+            shares = [curve[trial] for curve in curves]
             found.append(seed_stats(shares))
         return found
 
@@ -160,10 +165,16 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
     groups: list[RunGroup] = []
     for number, group in enumerate(together):
         label = printable(name(firsts[number]))
+        # Two groups may have the same strategy.
         if len(together) > 1:
             label = f"{_letters(number)} {label}"
-        report = report_run(_pooled(group))
-        groups.append(RunGroup(label, tuple(group), report, differences[number]))
+        made = RunGroup(
+            label,
+            runs=tuple(group),
+            report=report_run(_pooled(group)),
+            differences=differences[number],
+        )
+        groups.append(made)
     return tuple(groups)
 
 
@@ -209,6 +220,7 @@ def caption(groups: Sequence[RunGroup]) -> str:
             shared.append(name)
         else:
             differing.append(name)
+    # Groups that differ in the same way are named together.
     groups_by_own: dict[str, list[str]] = defaultdict(list)
     for group, known in zip(groups, facts_of, strict=True):
         own = [known[name] for name in differing if name in known]
@@ -237,7 +249,9 @@ def _is_shared(name: str, several: Sequence[dict[str, Any]]) -> bool:
 
 def _key(run: Run) -> tuple[dict[str, Any], str]:
     """Return what runs of one group have in common."""
-    settings = {name: value for name, value in run.settings.items() if name not in FREE}
+    settings = dict(run.settings)
+    for name in FREE:
+        settings.pop(name, None)
     # The folder of the lessons may differ, but not whether there are any.
     settings["lessons"] = bool(settings.get("lessons"))
     return settings, code_of(run.info)

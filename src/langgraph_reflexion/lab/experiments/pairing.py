@@ -55,8 +55,8 @@ class Match:
         if not self.test.significant:
             return f", but not significantly {numbers}"
         # With several seeds a group may solve more in total, and yet be worse on more tasks.
-        behind = self.lead * (self.test.wins - self.test.losses) <= 0
-        if behind:
+        lead_in_tasks = self.test.wins - self.test.losses
+        if self.lead * lead_in_tasks <= 0:
             return f", but on fewer tasks {numbers}"
         return f" {numbers}"
 
@@ -87,9 +87,11 @@ class Pair:
     def conclusion(self) -> str:
         """Which group is ahead at what, in one sentence; empty without a match."""
         names = {1: f"{self.one.label} is ahead", -1: f"{self.other.label} is ahead", 0: "they are level"}
+        # What holds at equal trials and at equal tokens is said once.
         clauses: dict[tuple[str, str], list[str]] = defaultdict(list)
         for match in self.matches:
-            clauses[names[match.lead], match.certainty].append(match.equal)
+            clause = (names[match.lead], match.certainty)
+            clauses[clause].append(match.equal)
         said: list[str] = []
         for (who, certainty), equal in clauses.items():
             what = " and ".join(equal)
@@ -134,15 +136,19 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         unseen = [task for task in common if task not in seen]
         notes.append(f"{names}: {len(unseen)} of {count(len(common), 'task')} had no lessons of their own.")
         common = unseen
-    known = [task for task in common if _known(mine[task]) and _known(theirs[task])]
-    left_out = len(common) - len(known)
+    first: dict[TaskSeed, Sequence[TrialRow]] = {}
+    second: dict[TaskSeed, Sequence[TrialRow]] = {}
+    for task in common:
+        if _known(mine[task]) and _known(theirs[task]):
+            first[task] = mine[task]
+            second[task] = theirs[task]
+    left_out = len(common) - len(first)
     if left_out:
         notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
-    if not known:
+    if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
-    first = {task: mine[task] for task in known}
-    second = {task: theirs[task] for task in known}
-    matches = [_at_equal_trials(one, other, first, second)]
+    trials = min(len(one.report.solved), len(other.report.solved))
+    matches = [_at_equal_trials(trials, first, second)]
     amount = min(_spent(first), _spent(second))
     if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
         notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
@@ -153,10 +159,9 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
     return Pair(one, other, left_out, tuple(matches), tuple(notes))
 
 
-def _at_equal_trials(one: RunGroup, other: RunGroup, first: Trials, second: Trials) -> Match:
-    """Return two groups compared by as many trials as both have played; `first` and `second` are their trials."""
-    trials = min(len(one.report.solved), len(other.report.solved))
-    return _match("trials", trials, _within(first, trials), _within(second, trials))
+def _at_equal_trials(amount: int, first: Trials, second: Trials) -> Match:
+    """Return two groups compared by the first trials of each task, up to a number."""
+    return _match("trials", amount, _within(first, amount), _within(second, amount))
 
 
 def _at_equal_tokens(amount: int, first: Trials, second: Trials) -> Match:
@@ -185,14 +190,20 @@ def _recalls(group: RunGroup) -> bool:
 
 def _match(equal: str, amount: int, first: Trials, second: Trials) -> Match:
     """Return two groups compared by the trials that an equal amount allows."""
-    solved = {task: _solved(rows) for task, rows in first.items()}
-    others = {task: _solved(rows) for task, rows in second.items()}
     # A task under several seeds has one vote.
     votes: dict[str, int] = defaultdict(int)
-    for (task, seed), won in solved.items():
-        votes[task] += won - others[task, seed]
-    both = (sum(solved.values()), sum(others.values()))
-    return Match(equal, amount, both, len(solved), sign_test(list(votes.values())))
+    solved_by_first = 0
+    solved_by_second = 0
+    for key, rows in first.items():
+        by_first = _solved(rows)
+        by_second = _solved(second[key])
+        solved_by_first += by_first
+        solved_by_second += by_second
+        task, _ = key
+        votes[task] += by_first - by_second
+    both = (solved_by_first, solved_by_second)
+    test = sign_test(votes.values())
+    return Match(equal, amount, both, len(first), test)
 
 
 def _within(trials: Trials, most: int) -> Trials:
@@ -226,13 +237,19 @@ def _affordable(trials: Trials, amount: int) -> Trials:
         for row in rows:
             played.append((task, row))
     # The first trial of every task, then the second ones.
-    played.sort(key=lambda each: each[1]["trial"])
+    played.sort(key=_trial_of)
     for task, row in played:
         amount -= tokens(row)
         if amount < 0:
             break
         paid[task].append(row)
     return paid
+
+
+def _trial_of(played: tuple[TaskSeed, TrialRow]) -> int:
+    """Return the number of a trial that was played."""
+    _, row = played
+    return row["trial"]
 
 
 def _spent(trials: Trials) -> int:
