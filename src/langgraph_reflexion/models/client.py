@@ -126,6 +126,14 @@ class Client:
             return client, client
         return client, cls(reflection_model, options, priced=priced, answered=answered)
 
+    def await_first_answer(self) -> None:
+        """Take the server as one that has never answered: if it is down, the run stops, also around an agent."""
+        self.answered = False
+
+    def mark_answered(self) -> None:
+        """Take the server as one that has answered, as it has answered another process."""
+        self.answered = True
+
     def check_tools(self) -> None:
         """Raise ConfigurationError unless the model's class supports tool calls."""
         try:

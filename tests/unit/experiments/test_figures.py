@@ -53,6 +53,14 @@ def test_the_points_are_the_shares(figures):
     assert {y for _, y in other} == {bottom}
 
 
+def test_a_run_without_a_trial_has_no_point(tmp_path):
+    begun = folder(tmp_path / "begun", [], ["a"])
+    failed = folder(tmp_path / "failed", [row("a", trial, False) for trial in (1, 2, 3)], ["a"], strategy="retry")
+    drawn = draw(compare([begun, failed]).groups)
+    assert set(drawn) == FIGURES
+    assert len(markers(drawn["failures_by_trial"])) == 1
+
+
 def test_each_point_has_its_numbers_as_a_tooltip(figures):
     root = ElementTree.fromstring(figures["success_by_trial"])
     tips = [str(title.text) for use in root.iter(f"{SVG}use") for title in use.iter(f"{SVG}title")]

@@ -97,14 +97,18 @@ class Chart:
 
     def tip(self, line: Line, x: float, y: float) -> str:
         """Return the tooltip of a point."""
-        at = f"trial {x:g}" if self.of_trials else f"{x:.1f} {self.unit}"
+        at = f"{x:.1f} {self.unit}"
+        if self.of_trials:
+            at = f"trial {x:g}"
         return f"{line.name}, {at}: {y:.1f}%"
 
 
 def svg_of(chart: Chart) -> str:
     """Return a chart as SVG, in which each point has its numbers as a tooltip."""
     columns = min(len(chart.panels), MOST_COLUMNS)
-    plot_width = PLOT_WIDTH if columns == 1 else NARROW_WIDTH
+    plot_width = NARROW_WIDTH
+    if columns == 1:
+        plot_width = PLOT_WIDTH
     cell_width = LEFT + plot_width + RIGHT
     cell_height = TOP + PLOT_HEIGHT + BOTTOM
     width = max(columns * cell_width, LEFT + PLOT_WIDTH + RIGHT)
@@ -112,24 +116,30 @@ def svg_of(chart: Chart) -> str:
     rows = math.ceil(len(chart.panels) / columns)
     caption = textwrap.wrap(chart.caption, int(width / 5.2), break_on_hyphens=False)
     height = legend_height + rows * cell_height + 13 * len(caption) + 6
-    parts = [_head(width, height), *legend]
+    parts = [_head(width, height)]
+    parts += legend
+    # The lines of all panels are numbered through, as ids occur once in a page.
     counter = 0
     for place, panel in enumerate(chart.panels):
         row, column = divmod(place, columns)
-        parts.append(
-            f'<g transform="translate({column * cell_width + LEFT},{legend_height + row * cell_height + TOP})">'
-        )
+        across = column * cell_width + LEFT
+        down = legend_height + row * cell_height + TOP
+        parts.append(f'<g transform="translate({across},{down})">')
         parts += _panel(chart, panel, plot_width, counter)
         parts.append("</g>")
         counter += len(panel.lines)
     for number, line in enumerate(caption):
         at = height - 13 * (len(caption) - number) + 6
         parts.append(f'<text x="4" y="{at}" font-size="10" fill="{INK}">{escape(line)}</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    parts.append("</svg>\n")
+    return "\n".join(parts)
 
 
 def _head(width: float, height: float) -> str:
-    shapes = "".join(f'<path id="marker-{number}" d="{shape}"/>' for number, shape in enumerate(MARKERS.values()))
+    """Return the beginning of the file, with the shapes of points, to which `_point` refers."""
+    shapes = ""
+    for number, shape in enumerate(MARKERS.values()):
+        shapes += f'<path id="marker-{number}" d="{shape}"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'font-family="system-ui, sans-serif" font-size="12">\n<defs>{shapes}</defs>'
@@ -157,14 +167,17 @@ def _legend(chart: Chart, width: float) -> tuple[list[str], float]:
 
 def _panel(chart: Chart, panel: Panel, width: float, first: int) -> Iterator[str]:
     """Yield a plot whose lower left corner is at 0 and `PLOT_HEIGHT`."""
-    x_values = [x for each in chart.panels for line in each.lines for x in line.x]
-    low = 1.0 if chart.of_trials else 0.0
-    high = max([*x_values, low])
+    low = 0.0
+    if chart.of_trials:
+        low = 1.0
+    high = _highest_x(chart, low)
     pad = 0.04 * width
 
     def across(x: float) -> float:
         # A single trial is in the middle.
-        share = (x - low) / (high - low) if high > low else 0.5
+        share = 0.5
+        if high > low:
+            share = (x - low) / (high - low)
         return round(pad + share * (width - 2 * pad), 2)
 
     def down(y: float) -> float:
@@ -176,6 +189,16 @@ def _panel(chart: Chart, panel: Panel, width: float, first: int) -> Iterator[str
     yield from _axes(chart, width, across, down, low, high)
     for number, line in enumerate(panel.lines, first):
         yield from _line(chart, line, number, across, down)
+
+
+def _highest_x(chart: Chart, least: float) -> float:
+    """Return the highest x of all panels, whose axes are the same."""
+    highest = least
+    for panel in chart.panels:
+        for line in panel.lines:
+            for x in line.x:
+                highest = max(highest, x)
+    return highest
 
 
 def _axes(chart: Chart, width: float, across: Scale, down: Scale, low: float, high: float) -> Iterator[str]:
@@ -196,10 +219,10 @@ def _axes(chart: Chart, width: float, across: Scale, down: Scale, low: float, hi
 
 
 def _line(chart: Chart, line: Line, number: int, across: Scale, down: Scale) -> Iterator[str]:
+    """Yield a line with its band, the thin lines behind it, and its points, which have tooltips."""
     if line.band:
-        upper = [f"{across(x)},{down(high)}" for x, (_, high) in zip(line.x, line.band, strict=True)]
-        lower = [f"{across(x)},{down(low)}" for x, (low, _) in zip(line.x, line.band, strict=True)]
-        yield f'<path d="M{" ".join([*upper, *reversed(lower)])}Z" fill="{line.colour}" fill-opacity="0.15"/>'
+        outline = _outline(line, across, down)
+        yield f'<path d="M{outline}Z" fill="{line.colour}" fill-opacity="0.15"/>'
     for part in line.parts:
         points = " ".join(f"{across(x)},{down(y)}" for x, y in zip(line.x, part, strict=False))
         yield f'<path d="M{points}" fill="none" stroke="{line.colour}" stroke-opacity="0.4" stroke-width="0.7"/>'
@@ -220,9 +243,23 @@ def _line(chart: Chart, line: Line, number: int, across: Scale, down: Scale) -> 
     yield "</g>"
 
 
+def _outline(line: Line, across: Scale, down: Scale) -> str:
+    """Return the points around the band of a line: the upper ones, and back along the lower ones."""
+    upper: list[str] = []
+    lower: list[str] = []
+    for x, (low, high) in zip(line.x, line.band, strict=True):
+        upper.append(f"{across(x)},{down(high)}")
+        lower.append(f"{across(x)},{down(low)}")
+    lower.reverse()
+    return " ".join(upper + lower)
+
+
 def _stroke(line: Line) -> str:
+    """Return the attributes of a path that draw it as a line is drawn."""
+    dashed = ""
     dashes = DASHES[line.dashes]
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    if dashes:
+        dashed = f' stroke-dasharray="{dashes}"'
     return f'fill="none" stroke="{line.colour}" stroke-width="1.6"{dashed}'
 
 
@@ -237,12 +274,18 @@ def _ticks(low: float, high: float, *, whole: bool = False) -> list[float]:
     if rough <= 0:
         return [low]
     unit = 10.0 ** math.floor(math.log10(rough))
-    step = next(unit * each for each in (1, 2, 5, 10) if unit * each >= rough)
+    step = unit
+    for times in (1, 2, 5, 10):
+        step = unit * times
+        if step >= rough:
+            break
     if whole:
         step = max(1.0, math.ceil(step))
     first = math.ceil(low / step) * step
     # The first trial is always named.
-    ticks = [] if first == low else [low]
+    ticks: list[float] = []
+    if first != low:
+        ticks.append(low)
     while first <= high + step * 1e-9:
         ticks.append(round(first, 10))
         first += step

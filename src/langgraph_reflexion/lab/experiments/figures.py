@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 DASHES = ("-", "--", "-.", ":")
 """matplotlib's names of the dashes of `experiments.charts`."""
 STYLE: dict[Any, Any] = {
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "font.size": 11,
     "axes.titlesize": 11,
     "axes.spines.top": False,
@@ -35,6 +39,11 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
 }
 REASONS = ("hallucination", "inefficient planning", "wrong answer", "truncated", "fault")
+"""The reasons of failures that have a name of their own, in the order of the legend."""
+LONGEST_CAPTION = 1500
+LONGEST_LEGEND = 64
+LONGEST_REASON = 40
+"""Characters of a caption, of a group's name and of a reason in a figure."""
 
 
 def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
@@ -44,14 +53,15 @@ def write_figures(groups: Sequence[RunGroup], folder: Path | str) -> list[Path]:
         ConfigurationError: the files cannot be written.
     """
     folder = Path(folder)
-    paths = []
+    paths: list[Path] = []
+    with_png = have_matplotlib()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, chart in _charts(groups).items():
             svg = folder / f"{name}.svg"
             svg.write_text(svg_of(chart), encoding="utf-8")
             paths.append(svg)
-            if have_matplotlib():
+            if with_png:
                 png = folder / f"{name}.png"
                 _write_png(chart, png)
                 paths.append(png)
@@ -67,7 +77,8 @@ def draw(groups: Sequence[RunGroup], *, captions: bool = True) -> dict[str, str]
         groups: What is drawn.
         captions: Whether each figure names the settings behind it.
     """
-    return {name: svg_of(chart) for name, chart in _charts(groups, captions).items()}
+    charts = _charts(groups, captions)
+    return {name: svg_of(chart) for name, chart in charts.items()}
 
 
 def have_matplotlib() -> bool:
@@ -79,33 +90,48 @@ def _charts(groups: Sequence[RunGroup], captions: bool = True) -> dict[str, Char
     """Return every chart for which the groups have data, by name."""
     below = ""
     if captions:
-        below = _cut(caption(groups), 1500)
-    reports = [each.report for each in groups]
-    tried = [report for report in reports if report.solved]
+        below = _cut(caption(groups), LONGEST_CAPTION)
+    tried = False
+    counted = False
+    failed = False
+    for each in groups:
+        report = each.report
+        if report.solved:
+            tried = True
+            counted = counted or report.tokens[-1] > 0
+        failed = failed or any(report.failures)
+
     found: dict[str, Chart] = {}
     if tried:
         found["success_by_trial"] = _success_by_trial(groups, below)
-    if any(report.tokens[-1] for report in tried):
+    if counted:
         found["success_by_tokens"] = _success_by_tokens(groups, below)
-    if any(any(report.failures) for report in reports):
+    if failed:
         found["failures_by_trial"] = _failures_by_trial(groups, below)
     return found
 
 
 def _success_by_trial(groups: Sequence[RunGroup], below: str) -> Chart:
-    lines = []
+    """Return the curve of each group, with its interval and the curves of its seeds."""
+    lines: list[Line] = []
     for number, each in enumerate(groups):
         trials = range(1, len(each.report.solved) + 1)
         line = Line(
-            _legend(each, groups), number, trials, _shares(each), band=_band(each), parts=_curves_of_seeds(each)
+            name=_legend(each, groups),
+            number=number,
+            x=trials,
+            y=_shares(each),
+            band=_band(each),
+            parts=_curves_of_seeds(each),
         )
         lines.append(line)
-    return Chart("Tasks solved by trial", [Panel(lines)], "trial", caption=below)
+    panel = Panel(lines)
+    return Chart("Tasks solved by trial", [panel], "trial", caption=below)
 
 
 def _band(group: RunGroup) -> list[tuple[float, float]]:
     """Return the interval of each trial in percent; none if a trial has no interval."""
-    band = []
+    band: list[tuple[float, float]] = []
     for interval in group.intervals():
         if not interval:
             return []
@@ -114,49 +140,73 @@ def _band(group: RunGroup) -> list[tuple[float, float]]:
     return band
 
 
-def _curves_of_seeds(group: RunGroup) -> list[tuple[float, ...]]:
+def _curves_of_seeds(group: RunGroup) -> list[list[float]]:
     """Return the curve of each seed in percent; none for a single one, which is the group's own."""
-    if len(group.runs) == 1:
+    trials = group.by_seed()
+    if len(group.runs) == 1 or not trials:
         return []
-    shares = [trial.shares for trial in group.by_seed()]
-    curves = zip(*shares, strict=True)
-    return [tuple(100 * share for share in curve) for curve in curves]
+    curves: list[list[float]] = [[] for _ in group.runs]
+    for trial in trials:
+        for curve, share in zip(curves, trial.shares, strict=True):
+            curve.append(100 * share)
+    return curves
 
 
 def _success_by_tokens(groups: Sequence[RunGroup], below: str) -> Chart:
-    lines = []
+    """Return the steps in which the solved tasks of each group grow with its tokens."""
+    lines: list[Line] = []
     for number, each in enumerate(groups):
         spent = [each.report.share(tokens) / 1000 for tokens in each.report.tokens]
-        lines.append(Line(_legend(each, groups), number, spent, _shares(each), steps=True))
+        name = _legend(each, groups)
+        lines.append(Line(name, number, spent, _shares(each), steps=True))
+    panel = Panel(lines)
     unit = "thousand tokens per task"
-    return Chart("Tasks solved by tokens spent", [Panel(lines)], unit, caption=below, of_trials=False)
+    return Chart("Tasks solved by tokens spent", [panel], unit, caption=below, of_trials=False)
 
 
 def _failures_by_trial(groups: Sequence[RunGroup], below: str) -> Chart:
+    """Return a panel for each group, with a line for each reason."""
     reasons = _reasons(groups)
-    panels = []
+    panels: list[Panel] = []
     highest = 0.0
     for each in groups:
-        lines = []
+        lines: list[Line] = []
         for number, reason in enumerate(reasons):
-            shares = [100 * each.report.share(counts.get(reason, 0)) for counts in each.report.failures]
-            highest = max(highest, *shares)
-            # A reason that does not occur here keeps its place in the legend, without a line.
-            if not any(shares):
-                shares = []
+            shares = _shares_of_failures(each, reason)
+            # Of a group without a trial there are none.
+            highest = max(highest, max(shares, default=0.0))
+            name = _cut(printable(reason), LONGEST_REASON)
             trials = range(1, len(shares) + 1)
-            lines.append(Line(_cut(printable(reason), 40), number, trials, shares))
+            lines.append(Line(name, number, trials, shares))
         panels.append(Panel(lines, _legend(each, groups)))
-    return Chart("Tasks that failed, by trial and reason", panels, "trial", 1.08 * highest, below)
+    # A little room above the highest point.
+    top = 1.08 * highest
+    return Chart("Tasks that failed, by trial and reason", panels, "trial", top, below)
+
+
+def _shares_of_failures(group: RunGroup, reason: str) -> list[float]:
+    """Return the share of a group's tasks that failed for a reason in each trial, in percent.
+
+    The list is empty if the reason does not occur: then it keeps its place in the legend, without a line.
+    """
+    shares: list[float] = []
+    for failed in group.report.failures:
+        count = failed.get(reason, 0)
+        shares.append(100 * group.report.share(count))
+    if not any(shares):
+        return []
+    return shares
 
 
 def _reasons(groups: Sequence[RunGroup]) -> list[str]:
     """Return the reasons of failures in the groups, those of the papers first."""
     found: set[str] = set()
     for each in groups:
-        found.update(*each.report.failures)
+        for failed in each.report.failures:
+            found.update(failed)
     known = [reason for reason in REASONS if reason in found]
-    return known + sorted(found.difference(REASONS))
+    others = found.difference(REASONS)
+    return known + sorted(others)
 
 
 def _write_png(chart: Chart, path: Path) -> None:
@@ -171,41 +221,70 @@ def _write_png(chart: Chart, path: Path) -> None:
 
 def _figure(chart: Chart) -> "Figure":
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
 
     count = len(chart.panels)
     columns = min(count, 3)
     rows = -(-count // columns)
     width = max(6.4, 4.2 * columns)
-    lines = textwrap.wrap(chart.caption, int(14 * width), break_on_hyphens=False)
-    names = {line.name for panel in chart.panels for line in panel.lines}
-    # Long captions and legends must not shrink the panels.
-    height = 0.9 + 3.6 * rows + 0.17 * max(0, len(lines) - 2) + 0.2 * max(0, len(names) - 2)
+    # An inch holds about 14 characters of the caption.
+    below = textwrap.wrap(chart.caption, int(14 * width), break_on_hyphens=False)
+    height = 3.6 * rows + _height_of_texts(chart, below)
     figure = Figure(figsize=(width, height), layout="constrained")
-    plots = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    # All panels have the same scale.
+    plots = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for unused in plots[count:]:
         unused.set_visible(False)
     for axes, panel in zip(plots, chart.panels, strict=False):
-        for line in panel.lines:
-            _plot(axes, line)
-        axes.set(xlabel=chart.unit, ylabel="% of tasks", ylim=(0, chart.highest))
-        axes.set_title(textwrap.fill(panel.title or chart.title, 40), loc="left")
-        axes.tick_params(labelbottom=True)  # there may be no panel below
-        if chart.of_trials:
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        else:
-            axes.set_xlim(left=0)
-    figure.supxlabel("\n".join(line.strip(" ·") for line in lines), fontsize=8, x=0.01, ha="left")
-    handles, shown = plots[0].get_legend_handles_labels()
-    longest = max(map(len, shown), default=0)
-    beside = max(1, min(len(shown), int(11 * width) // (longest + 6)))
-    title = chart.title if count > 1 else ""
-    figure.legend(handles, shown, loc="outside upper left", ncols=beside, title=title, alignment="left")
+        _draw_panel(axes, chart, panel)
+    # A line may begin or end with the sign between two settings.
+    caption_lines = [line.strip(" ·") for line in below]
+    figure.supxlabel("\n".join(caption_lines), fontsize=8, x=0.01, ha="left")
+    _add_legend(figure, plots[0], chart, width)
     return figure
 
 
+def _height_of_texts(chart: Chart, below: Sequence[str]) -> float:
+    """Return the inches of the title, the legend and the caption: long ones must not shrink the panels."""
+    names: set[str] = set()
+    for panel in chart.panels:
+        names.update(line.name for line in panel.lines)
+    more_below = max(0, len(below) - 2)
+    more_names = max(0, len(names) - 2)
+    return 0.9 + 0.17 * more_below + 0.2 * more_names
+
+
+def _draw_panel(axes: "Axes", chart: Chart, panel: Panel) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for line in panel.lines:
+        _plot(axes, line)
+    axes.set(xlabel=chart.unit, ylabel="% of tasks", ylim=(0, chart.highest))
+    title = panel.title or chart.title
+    axes.set_title(textwrap.fill(title, 40), loc="left")
+    axes.tick_params(labelbottom=True)  # there may be no panel below
+    if chart.of_trials:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        axes.set_xlim(left=0)
+
+
+def _add_legend(figure: "Figure", axes: "Axes", chart: Chart, width: float) -> None:
+    """Add the names of the lines above the panels, in as many columns as the width in inches allows."""
+    handles, names = axes.get_legend_handles_labels()
+    longest = max(map(len, names), default=0)
+    # An inch holds about 11 characters, and a line is drawn before each name.
+    fit = int(11 * width) // (longest + 6)
+    columns = max(1, min(len(names), fit))
+    title = ""
+    if len(chart.panels) > 1:
+        title = chart.title
+    figure.legend(handles, names, loc="outside upper left", ncols=columns, title=title, alignment="left")
+
+
 def _plot(axes: "Axes", line: Line) -> None:
-    drawn = "steps-post" if line.steps else "default"
+    drawn = "default"
+    if line.steps:
+        drawn = "steps-post"
     axes.plot(
         line.x,
         line.y,
@@ -224,7 +303,9 @@ def _plot(axes: "Axes", line: Line) -> None:
 
 
 def _shares(group: RunGroup) -> list[float]:
-    return [100 * group.report.share(solved) for solved in group.report.solved]
+    """Return the share of tasks that a group has solved by each trial, in percent."""
+    report = group.report
+    return [100 * report.share(solved) for solved in report.solved]
 
 
 def _legend(group: RunGroup, groups: Sequence[RunGroup]) -> str:
@@ -232,9 +313,11 @@ def _legend(group: RunGroup, groups: Sequence[RunGroup]) -> str:
     facts_of = [other.facts for other in groups]
     parts = [group.label]
     for name, fact in group.facts.items():
-        if any(facts.get(name) != fact for facts in facts_of):
+        differs = any(facts.get(name) != fact for facts in facts_of)
+        if differs:
             parts.append(fact)
-    return _cut(printable(", ".join(parts)), 64)
+    legend = ", ".join(parts)
+    return _cut(printable(legend), LONGEST_LEGEND)
 
 
 def _cut(text: str, length: int) -> str:

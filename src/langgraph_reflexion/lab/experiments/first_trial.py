@@ -5,6 +5,7 @@ another one each time. Here the recorded steps of a first trial are taken again 
 verdict and its usage are those of the record: no model is asked before the second trial.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,21 @@ from langgraph_reflexion.lab.experiments.record import Run, read_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.calls import CallId, Reply, charge
-from langgraph_reflexion.state import Decision, ReflexionState, Update
+from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 
 SHARED = (
-    *("environment", "options", "seed", "profile", "model", "temperature", "max_tokens", "actor", "evaluator"),
-    *("max_actions", "max_cycles", "memory_map"),
+    "environment",
+    "options",
+    "seed",
+    "profile",
+    "model",
+    "temperature",
+    "max_tokens",
+    "actor",
+    "evaluator",
+    "max_actions",
+    "max_cycles",
+    "memory_map",
 )
 """The settings that decide how a first trial goes."""
 
@@ -68,12 +79,7 @@ def share_first_trials(graph: ReflexionGraph, settings: RunSettings, tasks: list
     if settings.actor == "agent":
         raise ConfigurationError("--first-trial-of needs an environment: an agent's trial cannot be taken again")
     run = read_run(folder)
-    now = settings.public()
-    differing = [
-        f"{name} is {now[name]!r}, and {run.settings[name]!r} there"
-        for name in SHARED
-        if name in run.settings and run.settings[name] != now[name]
-    ]
+    differing = _differing(settings.public(), run.settings)
     if differing:
         raise ConfigurationError(f"--first-trial-of {folder}: it has other settings: {'; '.join(differing)}")
     missing = [task for task in tasks if not _is_finished(run.tasks.get(task, ()))]
@@ -83,13 +89,31 @@ def share_first_trials(graph: ReflexionGraph, settings: RunSettings, tasks: list
             f"such as {missing[0]!r}: resume it, or choose fewer tasks with --limit"
         )
     first = FirstTrials(run)
-    act, reset, evaluate = (graph.loop[name] for name in ("act", "reset", "evaluate"))
+    act = graph.loop["act"]
     act.actor = SharedActor(act.actor, first)
-    reset.evaluator = evaluate.evaluator = SharedEvaluator(evaluate.evaluator, first)
+    reset = graph.loop["reset"]
+    evaluate = graph.loop["evaluate"]
+    shared = SharedEvaluator(evaluate.evaluator, first)
+    reset.evaluator = shared
+    evaluate.evaluator = shared
 
 
-def _is_finished(rows: Any) -> bool:
-    return bool(rows) and rows[0]["trial"] == 1 and rows[0]["verdict"] is not None
+def _differing(now: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+    """Return, in words, the settings of `SHARED` that differ from those of the other run."""
+    differing: list[str] = []
+    for name in SHARED:
+        # An older version did not record all of them.
+        if name in there and there[name] != now[name]:
+            differing.append(f"{name} is {now[name]!r}, and {there[name]!r} there")
+    return differing
+
+
+def _is_finished(rows: Sequence[TrialRow]) -> bool:
+    """Return whether the first trial of a task has got its verdict."""
+    if not rows:
+        return False
+    first = rows[0]
+    return first["trial"] == 1 and first["verdict"] is not None
 
 
 @dataclass
@@ -112,9 +136,10 @@ class SharedActor:
             return await self.actor.choose(state, config, call)
         task = state["task"]["id"]
         row = self.first.row(task)
-        recorded, taken = row["steps"], state["trajectory"]
-        seen = [state["episode"]["observation"], *(step["observation"] for step in taken)]
-        shown = [row["observation"], *(step["observation"] for step in recorded)]
+        recorded = row["steps"]
+        taken = state["trajectory"]
+        seen = _observations(state["episode"]["observation"], taken)
+        shown = _observations(row["observation"], recorded)
         if seen != shown[: len(seen)] or len(taken) == len(recorded):
             raise ConfigurationError(
                 f"the first trial of {task!r} in {self.first.run.folder} cannot be taken again: the world answered "
@@ -127,7 +152,16 @@ class SharedActor:
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Return what the state keeps of a reply; nothing of a recorded step."""
-        return {} if state["trial"] == 1 else self.actor.keep(state, reply)
+        if state["trial"] == 1:
+            return {}
+        return self.actor.keep(state, reply)
+
+
+def _observations(first: str, steps: Sequence[Step]) -> list[str]:
+    """Return what the world has shown in a trial, from its beginning."""
+    found = [first]
+    found += [step["observation"] for step in steps]
+    return found
 
 
 @dataclass

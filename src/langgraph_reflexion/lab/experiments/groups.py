@@ -17,6 +17,8 @@ from langgraph_reflexion.support.text import printable
 
 TaskSeed = tuple[str, int]
 """The unit of pairing: a task's id, and a seed."""
+BySeed = defaultdict[str, list[bool]]
+"""By task: whether it is solved under each seed."""
 
 DESCRIBED = (
     "environment",
@@ -38,7 +40,7 @@ DESCRIBED = (
 )
 """Settings that `facts` describes, or that affect nothing but money."""
 
-FREE = frozenset(["seed", "database", "checkpoints", *RunSettings.resumable("free")])
+FREE = frozenset(RunSettings.resumable("free")) | {"seed", "database", "checkpoints"}
 """Settings in which the runs of a group may differ."""
 
 
@@ -70,11 +72,13 @@ class RunGroup:
         shown = facts(self.settings) | self.differences
         if "imported" in self.settings:
             return shown
-        seeds = ", ".join(printable(str(run.settings["seed"])) for run in self.runs)
-        shown["seed"] = f"seed {seeds}"
-        if len(self.runs) > 1:
-            shown["seed"] = f"seeds {seeds}"
-        shown["code"] = code_of(self.runs[0].info)
+        seeds = [str(run.settings["seed"]) for run in self.runs]
+        in_words = printable(", ".join(seeds))
+        shown["seed"] = f"seed {in_words}"
+        if len(seeds) > 1:
+            shown["seed"] = f"seeds {in_words}"
+        first = self.runs[0]
+        shown["code"] = code_of(first.info)
         return shown
 
     def trials(self) -> dict[TaskSeed, list[TrialRow]]:
@@ -91,36 +95,47 @@ class RunGroup:
         found: set[TaskSeed] = set()
         for run in self.runs:
             seed = run.settings["seed"]
-            found.update((task, seed) for task in run.info.get("seen", []))
+            for task in run.info.get("seen", []):
+                found.add((task, seed))
         return found
 
     @property
     def unknown(self) -> int:
         """Number of answered tasks whose truth is unknown."""
-        answers = [final_answer(rows) for rows in self.trials().values() if rows]
-        unknown = [answer for answer in answers if _truth_is_unknown(answer)]
-        return len(unknown)
+        unknown = 0
+        for rows in self.trials().values():
+            if rows and _truth_is_unknown(final_answer(rows)):
+                unknown += 1
+        return unknown
 
     def intervals(self) -> list[Interval | None]:
         """Return, for each trial, the 95% interval of the share of solved tasks."""
         trials = len(self.report.solved)
-        # Whether each seed has solved a task, by task, for each trial.
-        solved: list[dict[str, list[bool]]] = [defaultdict(list) for _ in range(trials)]
+        # For each trial, by task: whether each seed has solved it.
+        solved = [BySeed(list) for _ in range(trials)]
         for run in self.runs:
+            gradable = run.gradable
             answers_of = answers_by_trial(run.tasks.values(), trials)
-            for tasks, answers in zip(solved, answers_of, strict=True):
-                right = {row["task_id"]: bool(row["success"]) for row in answers}
-                for task in run.gradable:
-                    tasks[task].append(right.get(task, False))
-        return [interval(tasks) for tasks in solved]
+            for by_task, answers in zip(solved, answers_of, strict=True):
+                right = {row["task_id"] for row in answers if row["success"]}
+                # A task without an answer yet counts as unsolved.
+                for task in gradable:
+                    by_task[task].append(task in right)
+        return [interval(by_task) for by_task in solved]
 
     def by_seed(self) -> list[SeedStats]:
         """Return, for each trial that all runs have reached, the statistics over seeds."""
-        curves = []
+        curves: list[list[float]] = []
         for run in self.runs:
             report = report_run(run)
-            curves.append([report.share(solved) for solved in report.solved])
-        return [seed_stats(shares) for shares in zip(*curves, strict=False)]
+            curve = [report.share(solved) for solved in report.solved]
+            curves.append(curve)
+        reached = min(map(len, curves))
+        found: list[SeedStats] = []
+        for trial in range(reached):
+            shares = [curve[trial] for curve in curves]
+            found.append(seed_stats(shares))
+        return found
 
     def as_json(self) -> dict[str, Any]:
         by_seed = self.by_seed()
@@ -145,14 +160,21 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
     """Group runs that differ only in their seed, each named by its first run (`name`; by default its strategy)."""
     name = name or _strategy
     together = _alike(runs)
-    labels = [printable(name(group[0])) for group in together]
-    if len(together) > 1:
-        labels = [f"{_letters(number)} {label}" for number, label in enumerate(labels)]
-    differences = _differences([group[0].settings for group in together])
-    groups = []
-    for label, group, differing in zip(labels, together, differences, strict=True):
-        report = report_run(_pooled(group))
-        groups.append(RunGroup(label, tuple(group), report, differing))
+    firsts = [group[0] for group in together]
+    differences = _differences([run.settings for run in firsts])
+    groups: list[RunGroup] = []
+    for number, group in enumerate(together):
+        label = printable(name(firsts[number]))
+        # Two groups may have the same strategy.
+        if len(together) > 1:
+            label = f"{_letters(number)} {label}"
+        made = RunGroup(
+            label,
+            runs=tuple(group),
+            report=report_run(_pooled(group)),
+            differences=differences[number],
+        )
+        groups.append(made)
     return tuple(groups)
 
 
@@ -162,35 +184,48 @@ def _strategy(run: Run) -> str:
 
 def _letters(number: int) -> str:
     """Return the letter of a group: A, B, ...; after Z they are doubled."""
-    return ascii_uppercase[number % 26] * (number // 26 + 1)
+    rounds, place = divmod(number, 26)
+    return ascii_uppercase[place] * (rounds + 1)
 
 
 def _alike(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the runs in groups that differ only in their seed, which is another one for each run of a group."""
     groups: list[list[Run]] = []
     for run in runs:
-        for group in groups:
-            seeds = [other.settings["seed"] for other in group]
-            if _key(group[0]) == _key(run) and run.settings["seed"] not in seeds:
-                group.append(run)
-                break
-        else:
+        group = _group_for(run, groups)
+        if group is None:
             groups.append([run])
+        else:
+            group.append(run)
     return groups
+
+
+def _group_for(run: Run, groups: Sequence[list[Run]]) -> list[Run] | None:
+    """Return the first group to which a run belongs; None if it belongs to none of them."""
+    key = _key(run)
+    for group in groups:
+        seeds = [other.settings["seed"] for other in group]
+        if run.settings["seed"] not in seeds and _key(group[0]) == key:
+            return group
+    return None
 
 
 def caption(groups: Sequence[RunGroup]) -> str:
     """Describe what the groups share and where they differ, in one line."""
     facts_of = [each.facts for each in groups]
-    names: dict[str, None] = {}
-    for known in facts_of:
-        names.update(dict.fromkeys(known))
-    first = facts_of[0]
-    shared = [name for name in names if all(known.get(name) == first.get(name) for known in facts_of)]
+    shared: list[str] = []
+    differing: list[str] = []
+    for name in _names_in(facts_of):
+        if _is_shared(name, facts_of):
+            shared.append(name)
+        else:
+            differing.append(name)
+    # Groups that differ in the same way are named together.
     groups_by_own: dict[str, list[str]] = defaultdict(list)
     for group, known in zip(groups, facts_of, strict=True):
-        own = [known[name] for name in names if name in known and name not in shared]
+        own = [known[name] for name in differing if name in known]
         groups_by_own[", ".join(own)].append(group.name)
+    first = facts_of[0]
     parts = [first[name] for name in shared]
     for own_facts, who in groups_by_own.items():
         if own_facts:
@@ -198,9 +233,25 @@ def caption(groups: Sequence[RunGroup]) -> str:
     return BETWEEN.join(parts)
 
 
+def _names_in(several: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the names in any of several dictionaries, in order, each once."""
+    names: dict[str, None] = {}
+    for each in several:
+        names.update(dict.fromkeys(each))
+    return list(names)
+
+
+def _is_shared(name: str, several: Sequence[dict[str, Any]]) -> bool:
+    """Return whether a name has the same value in all of them, or is missing in all."""
+    value = several[0].get(name)
+    return all(each.get(name) == value for each in several)
+
+
 def _key(run: Run) -> tuple[dict[str, Any], str]:
     """Return what runs of one group have in common."""
-    settings = {name: value for name, value in run.settings.items() if name not in FREE}
+    settings = dict(run.settings)
+    for name in FREE:
+        settings.pop(name, None)
     # The folder of the lessons may differ, but not whether there are any.
     settings["lessons"] = bool(settings.get("lessons"))
     return settings, code_of(run.info)
@@ -208,28 +259,31 @@ def _key(run: Run) -> tuple[dict[str, Any], str]:
 
 def _differences(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """Return, for each, the settings that differ from another's and that `facts` does not describe."""
-    names: dict[str, None] = {}
-    for each in settings:
-        names.update(dict.fromkeys(each))
-    first = settings[0]
-    differing = []
-    for name in names:
+    differing: list[str] = []
+    for name in _names_in(settings):
         if name in DESCRIBED or name in FREE:
             continue
-        if any(each.get(name) != first.get(name) for each in settings):
+        if not _is_shared(name, settings):
             differing.append(name)
-    return [_in_words({name: each[name] for name in differing if name in each}) for each in settings]
+    return [_in_words(each, differing) for each in settings]
 
 
-def _in_words(settings: dict[str, Any]) -> dict[str, str]:
-    """Return settings as texts for a reader, by name."""
-    return {name: printable(f"{name.replace('_', ' ')} {value}") for name, value in settings.items()}
+def _in_words(settings: dict[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """Return those of some settings that are known as texts for a reader, by name."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name not in settings:
+            continue
+        label = name.replace("_", " ")
+        found[name] = printable(f"{label} {settings[name]}")
+    return found
 
 
 def _truth_is_unknown(answer: TrialRow) -> bool:
     """Return whether nobody knows if an answer is right, though it could be graded and was not cut short."""
-    cut_short = answer["stop_reason"] in ("fault", "budget")
-    return answer["success"] is None and answer.get("gradable", True) and not cut_short
+    if answer["success"] is not None or not answer.get("gradable", True):
+        return False
+    return answer["stop_reason"] not in ("fault", "budget")
 
 
 def _pooled(runs: Sequence[Run]) -> Run:
@@ -240,9 +294,13 @@ def _pooled(runs: Sequence[Run]) -> Run:
     errors: dict[str, str] = {}
     for run in runs:
         seed = run.settings["seed"]
-        tasks.update({f"{task} (seed {seed})": rows for task, rows in run.tasks.items()})
-        errors.update({f"{task} (seed {seed})": error for task, error in run.errors.items()})
-    info = runs[0].info | {"errors": errors, "stopped_after": None}
+        for task, rows in run.tasks.items():
+            tasks[f"{task} (seed {seed})"] = rows
+        for task, error in run.errors.items():
+            errors[f"{task} (seed {seed})"] = error
+    info = dict(runs[0].info)
+    info["errors"] = errors
+    info["stopped_after"] = None
     reports = [report_run(run) for run in runs]
     unfinished = any(report.unfinished for report in reports)
     stopped = any(report.stopped for report in reports)

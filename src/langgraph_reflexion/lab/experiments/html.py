@@ -14,11 +14,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 def framed(*parts: Markup) -> str:
     """Return a notebook output with its style: the parts, one below the other."""
     style = (TEMPLATES / "notebook.css").read_text(encoding="utf-8")
-    return str(
-        Markup('<div class="reflexion"><style>\n{}</style>\n{}\n</div>').format(
-            Markup(style), Markup("\n").join(parts)
-        )
-    )
+    output = Markup('<div class="reflexion"><style>\n{}</style>\n{}\n</div>')
+    return str(output.format(Markup(style), Markup("\n").join(parts)))
 
 
 def fill(name: str, **values: Any) -> Markup:

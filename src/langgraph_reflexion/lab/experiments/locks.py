@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def locked(folder: Path) -> Iterator[str]:
     Raises:
         ConfigurationError: another process holds it, or it cannot be written to.
     """
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    made = _missing(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         new = not (folder / LOCK).exists()
@@ -55,13 +55,29 @@ def locked(folder: Path) -> Iterator[str]:
             yield token
         finally:
             if new and not holds_run(folder):
-                for name in (LOCK, WORKERS):
-                    (folder / name).unlink(missing_ok=True)
-                with contextlib.suppress(OSError):  # another process has written there meanwhile
-                    for each in made:
-                        each.rmdir()
+                _remove(folder, made)
     finally:
         os.close(descriptor)
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return the folders that have to be made for this one, itself first."""
+    missing: list[Path] = []
+    path = folder
+    while not path.exists():
+        missing.append(path)
+        path = path.parent
+    return missing
+
+
+def _remove(folder: Path, made: Sequence[Path]) -> None:
+    """Remove the locks of a folder in which no run has begun, and the folders that were made for it."""
+    for name in (LOCK, WORKERS):
+        (folder / name).unlink(missing_ok=True)
+    # Another process may have written there meanwhile.
+    with contextlib.suppress(OSError):
+        for each in made:
+            each.rmdir()
 
 
 @contextmanager
@@ -79,7 +95,8 @@ def _hold(descriptor: int, folder: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The file may have been removed between opening and locking it.
-        held = (folder / LOCK).exists() and os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
+        named = (folder / LOCK).stat()
+        held = os.path.samestat(os.fstat(descriptor), named)
     except OSError:
         held = False
     if not held:
@@ -119,7 +136,8 @@ async def open_task_lock(database: str | None) -> AsyncIterator[TaskLock]:
 
         async def call(function: str, thread: str) -> Any:
             query = f"SELECT {function}(hashtextextended(%s, 0))"
-            row = await (await connection.execute(query.encode(), [thread])).fetchone()
+            cursor = await connection.execute(query.encode(), [thread])
+            row = await cursor.fetchone()
             return row and row[0]
 
         @asynccontextmanager

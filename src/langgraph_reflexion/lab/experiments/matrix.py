@@ -7,8 +7,6 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -63,8 +61,14 @@ class RunOutcome:
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        fields = {name: value for name, value in vars(self).items() if name != "folder"}
-        return fields | {"dir": str(self.folder), "seconds": round(self.seconds, 3)}
+        return {
+            "name": self.name,
+            "status": self.status,
+            "why": self.why,
+            "tasks": self.tasks,
+            "seconds": round(self.seconds, 3),
+            "dir": str(self.folder),
+        }
 
 
 class ExperimentObserver(Observer):
@@ -90,11 +94,12 @@ def check(
         raise ConfigurationError(f"{folder} holds a single run: choose another --out for the experiment")
     environments: dict[str, Environment] = {}
     wrong: dict[str, list[str]] = defaultdict(list)
-    found = []
+    found: list[PlannedRun] = []
     try:
         for spec in experiment.specs:
             try:
-                check_workers(spec.settings.changed(dict(given)))
+                changed = spec.settings.changed(dict(given))
+                check_workers(changed)
                 found.append(_check(spec, folder / spec.name, environments))
             except ConfigurationError as error:
                 wrong[str(error)].append(spec.name)
@@ -134,7 +139,7 @@ async def run_experiment(
     runs: Sequence[PlannedRun], observer: ExperimentObserver, given: Mapping[str, Any]
 ) -> list[RunOutcome]:
     """Run or resume the runs of an experiment one after the other. One that stops does not stop the others."""
-    outcomes = []
+    outcomes: list[RunOutcome] = []
     for each in runs:
         began = perf_counter()
         status, why, tasks = await _run(each, observer, given)
@@ -169,7 +174,8 @@ LEGEND = (
     "Estimates are trials per task and means per trial of a recorded run with the same environment and actor. "
     "?: no such run is recorded (name one with --like), or a price is missing."
 )
-AMOUNTS = ("trials", "calls", "tokens", "seconds", "cost")
+LIKENESS = ("model", "strategy", "evaluator", "profile", "max_trials")
+"""The settings in which a recorded run should be like the run that is estimated, the weightiest first."""
 HEAD = ("run", "tasks", "trials\nat most", "trials\nlikely", "model\ncalls", "tokens", "seconds", "cost")
 
 
@@ -202,11 +208,21 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
     if not left:
         return Estimate(name)
     settings = planned.settings.public()
-    own = [planned.run] if planned.run else []
+    own: list[Run] = []
+    if planned.run:
+        own.append(planned.run)
     pilot = _pilot(settings, own, recorded)
     if pilot is None:
-        unknown: dict[str, Any] = dict.fromkeys(AMOUNTS)
-        return Estimate(name, tasks=len(left), most=sum(left), **unknown)
+        return Estimate(
+            name,
+            tasks=len(left),
+            most=sum(left),
+            trials=None,
+            calls=None,
+            tokens=None,
+            seconds=None,
+            cost=None,
+        )
     rows = _measured(pilot)
     tasks = {row["task_id"] for row in rows}
     per_task = len(rows) / len(tasks)
@@ -217,15 +233,16 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
         return trials * sum(amounts) / len(rows)
 
     seconds = None
+    pilot_is_demo = pilot.settings["model"] == DEMO
+    is_demo = settings["model"] == DEMO
     # The demo model answers at once, and no other model is as quick.
-    if (pilot.settings["model"] == DEMO) == (settings["model"] == DEMO):
+    if pilot_is_demo == is_demo:
         at_once = min(settings["concurrency"], len(left))
         seconds = in_all([row["seconds"] for row in rows]) / at_once
     cost = None
-    costs = [_cost(settings, row) for row in rows]
-    known_costs = [each for each in costs if each is not None]
-    if len(known_costs) == len(rows):
-        cost = in_all(known_costs)
+    costs = _costs(settings, rows)
+    if costs is not None:
+        cost = in_all(costs)
     return Estimate(
         name,
         tasks=len(left),
@@ -247,23 +264,34 @@ def _trials_left(planned: PlannedRun) -> list[int]:
         recorded = planned.run.tasks
         if planned.run.stopped_after is not None:
             limit = min(limit, planned.run.stopped_after)
-    played = [_played(recorded.get(task["id"], ()), limit) for task in planned.tasks]
-    return [limit - trials for trials in played if trials < limit]
+    left: list[int] = []
+    for task in planned.tasks:
+        played = _played(recorded.get(task["id"], ()), limit)
+        if played < limit:
+            left.append(limit - played)
+    return left
 
 
 def total(estimates: Sequence[Estimate]) -> Estimate:
     """Return the sum of estimates."""
-    sums: dict[str, Any] = {
-        "tasks": sum(each.tasks for each in estimates),
-        "most": sum(each.most for each in estimates),
-    }
-    for name in AMOUNTS:
-        amounts = [getattr(each, name) for each in estimates]
-        sums[name] = None
-        # A sum without an unknown amount would say too little.
-        if None not in amounts:
-            sums[name] = sum(amounts)
-    return Estimate("all", **sums)
+    return Estimate(
+        "all",
+        tasks=sum(each.tasks for each in estimates),
+        most=sum(each.most for each in estimates),
+        trials=_sum([each.trials for each in estimates]),
+        calls=_sum([each.calls for each in estimates]),
+        tokens=_sum([each.tokens for each in estimates]),
+        seconds=_sum([each.seconds for each in estimates]),
+        cost=_sum([each.cost for each in estimates]),
+    )
+
+
+def _sum(amounts: Sequence[float | None]) -> float | None:
+    """Return the sum of amounts; None if one is unknown, without which it would say too little."""
+    known = [amount for amount in amounts if amount is not None]
+    if len(known) < len(amounts):
+        return None
+    return sum(known)
 
 
 def estimate_table(estimates: Sequence[Estimate]) -> Table:
@@ -272,12 +300,15 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
     if len(estimates) != 1:
         rows.append(_estimate_row(total(estimates)))
     notes = [LEGEND]
-    notes += [f"{each.name}: {each.refusal}" for each in estimates if each.refusal]
-    basis_of = attrgetter("basis")
-    for basis, runs in groupby(sorted(estimates, key=basis_of), basis_of):
-        if basis:
-            names = ", ".join(run.name for run in runs)
-            notes.append(f"the means of {basis} are used for {names}")
+    runs_by_basis: dict[str, list[str]] = defaultdict(list)
+    for each in estimates:
+        if each.refusal:
+            notes.append(f"{each.name}: {each.refusal}")
+        if each.basis:
+            runs_by_basis[each.basis].append(each.name)
+    for basis in sorted(runs_by_basis):
+        names = ", ".join(runs_by_basis[basis])
+        notes.append(f"the means of {basis} are used for {names}")
     return Table("What is left to run, with estimates", HEAD, rows, " · ".join(notes), dense=True)
 
 
@@ -285,8 +316,16 @@ def _estimate_row(estimate: Estimate) -> list[str]:
     """Return an estimate as a row of the table."""
     if estimate.refusal:
         return [estimate.name, "cannot run"]
-    amounts = [_text(getattr(estimate, name)) for name in AMOUNTS]
-    return [estimate.name, f"{estimate.tasks:,}", f"{estimate.most:,}", *amounts]
+    return [
+        estimate.name,
+        f"{estimate.tasks:,}",
+        f"{estimate.most:,}",
+        _text(estimate.trials),
+        _text(estimate.calls),
+        _text(estimate.tokens),
+        _text(estimate.seconds),
+        _text(estimate.cost),
+    ]
 
 
 def _text(amount: float | None) -> str:
@@ -314,18 +353,38 @@ def _played(rows: Sequence[TrialRow], limit: int) -> int:
 def _pilot(settings: Mapping[str, Any], own: Sequence[Run], recorded: Sequence[Run]) -> Run | None:
     """Return the recorded run to measure by: the run's own record, or the one most like it."""
 
-    def shared(run: Run, *names: str) -> list[bool]:
-        return [run.settings.get(name) == settings[name] for name in names]
+    def likeness(run: Run) -> list[bool]:
+        return [run.settings.get(name) == settings[name] for name in LIKENESS]
 
     for runs in (own, recorded):
-        fit = [run for run in runs if all(shared(run, "environment", "actor")) and _measured(run)]
+        fit = [run for run in runs if _is_fit(run, settings)]
         if fit:
-            return max(fit, key=lambda run: shared(run, "model", "strategy", "evaluator", "profile", "max_trials"))
+            return max(fit, key=likeness)
     return None
 
 
+def _is_fit(run: Run, settings: Mapping[str, Any]) -> bool:
+    """Return whether the means of a recorded run say something about a run with these settings."""
+    for name in ("environment", "actor"):
+        if run.settings.get(name) != settings[name]:
+            return False
+    return bool(_measured(run))
+
+
 def _measured(run: Run) -> list[TrialRow]:
+    """Return the trials of a run that no fault has cut short."""
     return [row for row in run.trials if not row["fault"]]
+
+
+def _costs(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[float] | None:
+    """Return the costs of trials at the prices of these settings; None if a price is missing."""
+    costs: list[float] = []
+    for row in rows:
+        cost = _cost(settings, row)
+        if cost is None:
+            return None
+        costs.append(cost)
+    return costs
 
 
 def _cost(settings: Mapping[str, Any], row: TrialRow) -> float | None:
@@ -338,8 +397,11 @@ def _cost(settings: Mapping[str, Any], row: TrialRow) -> float | None:
             model = settings["reflection_model"]
         if model == DEMO:
             continue
-        price = price_of(model.partition(":")[2] or model, prices, needed=False)
+        name = model.partition(":")[2] or model
+        price = price_of(name, prices, needed=False)
         if price is None:
             return None
-        cost += (usage["input_tokens"] * price.input + usage["output_tokens"] * price.output) / 1e6
+        sent = usage["input_tokens"] * price.input
+        received = usage["output_tokens"] * price.output
+        cost += (sent + received) / 1e6
     return cost

@@ -17,7 +17,7 @@ later one counts: `common`, the environment's, the model's, the axes `actors` an
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -32,6 +32,12 @@ from langgraph_reflexion.support.files import read_toml
 
 AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "models": "model", "seeds": "seed"}
 """The axes besides the environments, and the name of one value of each."""
+
+OF_ENVIRONMENTS = frozenset(AXES) | {"environment"}
+"""The keys of an environment's table that are no settings: its axes, and what environment its label stands for."""
+
+OF_MODELS = frozenset({"price"})
+"""The key of a model's table that is no setting."""
 
 NONE = "none"
 """The ablation that removes nothing."""
@@ -76,6 +82,10 @@ class _Axes(_Table):
 
 class _Matrix(_Axes):
     environments: _Names = []
+
+
+_Rule = Mapping[str, list[Any]]
+"""A rule that excludes runs: for some axes, the values of the runs that it excludes."""
 
 
 class _File(_Table):
@@ -137,14 +147,12 @@ def _replace_model(read: _File, model: str | None, base_url: str | None) -> None
     Raises:
         ConfigurationError: the file compares models.
     """
-    tables = [read.common, *read.environments.values()]
-    listed = read.matrix.models or any(table.get("models") for table in tables)
-    ablated = any("model" in table or "base_url" in table for table in read.ablations.values())
-    if read.models or listed or ablated:
+    if _compares_models(read):
         raise ConfigurationError("--model and --base-url are for files with one model, and this one has several")
-    for table in tables:
+    for table in _shared_tables(read):
         if model is not None:
             table.pop("model", None)
+        # An address belongs to the model that it was given for.
         table.pop("base_url", None)
     if model is not None:
         read.common["model"] = model
@@ -152,24 +160,52 @@ def _replace_model(read: _File, model: str | None, base_url: str | None) -> None
         read.common["base_url"] = base_url
 
 
+def _shared_tables(read: _File) -> list[dict[str, Any]]:
+    """Return the tables whose settings may hold for the runs of several axes."""
+    tables = [read.common]
+    tables += read.environments.values()
+    return tables
+
+
+def _compares_models(read: _File) -> bool:
+    """Return whether some runs may have other models than others."""
+    if read.models or read.matrix.models:
+        return True
+    if any(table.get("models") for table in _shared_tables(read)):
+        return True
+    return any("model" in table or "base_url" in table for table in read.ablations.values())
+
+
 def _check_tables(read: _File) -> None:
     """Check the settings in each table alone, so that merging finds the types that it expects."""
-    tables = {"common": read.common}
-    own: dict[str, set[str]] = {"environments": {"environment", *AXES}, "models": {"price"}, "ablations": set()}
-    for group, apart in own.items():
-        for name, table in getattr(read, group).items():
-            tables[f"{group}.{name}"] = {key: value for key, value in table.items() if key not in apart}
-    problems = []
-    for name, table in tables.items():
-        try:
-            for axis in ("environment", "seed"):
-                if axis in table:
-                    raise ConfigurationError(f"[{name}]: {axis} is an axis, not a setting")
-            RunSettings.read({"environment": "any", **table}, f"key {{}} of [{name}]")
-        except ConfigurationError as error:
-            problems.append(str(error))
+    problems = _problems("common", read.common)
+    for name, table in read.environments.items():
+        problems += _problems(f"environments.{name}", _without(table, OF_ENVIRONMENTS))
+    for name, table in read.models.items():
+        problems += _problems(f"models.{name}", _without(table, OF_MODELS))
+    for name, table in read.ablations.items():
+        problems += _problems(f"ablations.{name}", table)
     if problems:
         raise ConfigurationError("; ".join(problems))
+
+
+def _problems(name: str, table: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the settings in a table, as a list of one message or none."""
+    for axis in ("environment", "seed"):
+        if axis in table:
+            return [f"[{name}]: {axis} is an axis, not a setting"]
+    settings = dict(table)
+    settings["environment"] = "any"
+    try:
+        RunSettings.read(settings, f"key {{}} of [{name}]")
+    except ConfigurationError as error:
+        return [str(error)]
+    return []
+
+
+def _without(table: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    """Return a table without some of its keys."""
+    return {key: value for key, value in table.items() if key not in keys}
 
 
 def _specs(read: _File) -> tuple[RunSpec, ...]:
@@ -181,44 +217,64 @@ def _specs(read: _File) -> tuple[RunSpec, ...]:
     rules = _exclusions(read)
     axes_of = {environment: _axes(read, environment) for environment in environments}
     combinations = _combinations(axes_of)
-    found = []
+    specs: list[RunSpec] = []
     for values in combinations:
-        excluding = [rule for rule in rules if _excludes(rule, values)]
-        if not excluding:
-            found.append(_spec(read, values))
+        if not any(_excludes(rule, values) for rule in rules):
+            specs.append(_spec(read, values))
+    _check_exclusions(rules, combinations)
+    _check_use(read, axes_of)
+    if not specs:
+        raise ConfigurationError("every combination is excluded")
+    _check_names(specs)
+    return tuple(_in_order(specs))
+
+
+def _check_exclusions(rules: Iterable[_Rule], combinations: Iterable[Mapping[str, Any]]) -> None:
+    """Raise ConfigurationError if a rule excludes no run, as it is mistyped then."""
     for number, rule in enumerate(rules, 1):
         if not any(_excludes(rule, values) for values in combinations):
             raise ConfigurationError(f"[[exclude]] number {number} excludes nothing")
-    _check_use(read, axes_of)
-    if not found:
-        raise ConfigurationError("every combination is excluded")
-    name, times = Counter(spec.name.casefold() for spec in found).most_common(1)[0]
+
+
+def _check_names(specs: Iterable[RunSpec]) -> None:
+    """Raise ConfigurationError if several runs would have the same folder, on disks that ignore case, too."""
+    names = Counter(spec.name.casefold() for spec in specs)
+    name, times = names.most_common(1)[0]
     if times > 1:
         raise ConfigurationError(f"{times} runs would be called {name}: rename the labels")
-    # A whole comparison under the first seed comes before a second seed of anything.
-    seeds = list(dict.fromkeys(spec.settings.seed for spec in found))
-    found.sort(key=lambda spec: seeds.index(spec.settings.seed))
-    return tuple(found)
+
+
+def _in_order(specs: Iterable[RunSpec]) -> list[RunSpec]:
+    """Return the runs by seed: a whole comparison under the first one comes before a second seed of anything."""
+    by_seed: dict[int, list[RunSpec]] = {}
+    for spec in specs:
+        by_seed.setdefault(spec.settings.seed, []).append(spec)
+    in_order: list[RunSpec] = []
+    for of_seed in by_seed.values():
+        in_order += of_seed
+    return in_order
 
 
 def _combinations(axes_of: Mapping[str, Mapping[str, list[Any]]]) -> list[dict[str, Any]]:
     """Return the values of every run on the environments and on their axes, in the order of the file."""
     found: list[dict[str, Any]] = []
     for environment, axes in axes_of.items():
-        names = ["environment", *(AXES[axis] for axis in axes)]
-        rows = product([environment], *axes.values())
-        found += [dict(zip(names, row, strict=True)) for row in rows]
+        names = [AXES[axis] for axis in axes]
+        for row in product(*axes.values()):
+            values: dict[str, Any] = {"environment": environment}
+            values.update(zip(names, row, strict=True))
+            found.append(values)
     return found
 
 
-def _exclusions(read: _File) -> list[dict[str, list[Any]]]:
-    """Return the rules that exclude runs: the values of some axes.
+def _exclusions(read: _File) -> list[_Rule]:
+    """Return the rules that exclude runs.
 
     Raises:
         ConfigurationError: a rule names something else than an axis.
     """
-    known = {"environment", *AXES.values()}
-    rules = []
+    known = {"environment"}.union(AXES.values())
+    rules: list[_Rule] = []
     for table in read.exclude:
         unknown = set(table) - known
         if unknown:
@@ -227,7 +283,7 @@ def _exclusions(read: _File) -> list[dict[str, list[Any]]]:
     return rules
 
 
-def _excludes(rule: Mapping[str, list[Any]], values: Mapping[str, Any]) -> bool:
+def _excludes(rule: _Rule, values: Mapping[str, Any]) -> bool:
     """Return whether a rule excludes the run with these values."""
     return all(values[axis] in among for axis, among in rule.items())
 
@@ -238,14 +294,21 @@ def _check_use(read: _File, axes_of: Mapping[str, Mapping[str, list[Any]]]) -> N
     Raises:
         ConfigurationError: there is a table that none uses.
     """
-    used: dict[str, set[str]] = {"environments": set(axes_of), "models": set(), "ablations": set()}
+    models: set[str] = set()
+    ablations: set[str] = set()
     for axes in axes_of.values():
-        used["models"].update(axes["models"])
-        used["ablations"].update(axes["ablations"])
-    for table, names in used.items():
-        for name in getattr(read, table):
-            if name not in names:
-                raise ConfigurationError(f"[{table}.{name}]: no run uses it; name it in {table}, or leave it out")
+        models.update(axes["models"])
+        ablations.update(axes["ablations"])
+    _check_used("environments", read.environments, axes_of)
+    _check_used("models", read.models, models)
+    _check_used("ablations", read.ablations, ablations)
+
+
+def _check_used(group: str, tables: Iterable[str], used: Collection[str]) -> None:
+    """Raise ConfigurationError if there is a table, by its name, that is not used."""
+    for name in tables:
+        if name not in used:
+            raise ConfigurationError(f"[{group}.{name}]: no run uses it; name it in {group}, or leave it out")
 
 
 def _several(values: Any) -> list[Any]:
@@ -258,18 +321,23 @@ def _several(values: Any) -> list[Any]:
 def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
     """Return the values of an environment on each axis: its own, those of the matrix, or the usual one."""
     table = read.environments.get(environment, {})
-    listed = {axis: table[axis] for axis in AXES if axis in table}
-    own = validated(_Axes, listed, f"key {{}} of [environments.{environment}]").model_dump(exclude_unset=True)
     model = table.get("model", read.common.get("model", DEMO))
-    usual: dict[str, list[Any]] = {
+    found: dict[str, list[Any]] = {
         "actors": [None],
         "strategies": [None],
         "ablations": [NONE],
         "models": list(read.models) or [model],
         "seeds": [0],
     }
-    matrix = {axis: values for axis, values in read.matrix.model_dump().items() if values}
-    return {axis: own.get(axis, matrix.get(axis, values)) for axis, values in usual.items()}
+    listed = {axis: table[axis] for axis in AXES if axis in table}
+    own = validated(_Axes, listed, f"key {{}} of [environments.{environment}]")
+    for axis in found:
+        of_matrix = getattr(read.matrix, axis)
+        if axis in listed:
+            found[axis] = getattr(own, axis)
+        elif of_matrix:
+            found[axis] = of_matrix
+    return found
 
 
 def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
@@ -282,19 +350,22 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     if ablation != NONE and ablation not in read.ablations:
         raise ConfigurationError(f"ablations: there is no table [ablations.{ablation}]")
     label = at["environment"]
-    own = {key: value for key, value in read.environments.get(label, {}).items() if key not in AXES}
+    own = _without(read.environments.get(label, {}), AXES)
     environment = own.pop("environment", label)
-    of_axes = {axis: at[axis] for axis in ("actor", "strategy") if at[axis] is not None}
-    settings: dict[str, Any] = {}
-    for table in (read.common, own, _settings_of_model(read, at["model"]), of_axes):
-        settings = _merge(settings, table)
-    axes = {name: value for name, value in at.items() if name != "seed"}
+    settings = _merge(read.common, own)
+    settings = _merge(settings, _settings_of_model(read, at["model"]))
+    for axis in ("actor", "strategy"):
+        if at[axis] is not None:
+            settings[axis] = at[axis]
+    axes = _without(at, ["seed"])
     # A table may decide them as well as an axis.
     axes["actor"] = settings.get("actor")
     axes["strategy"] = settings.get("strategy")
     series = _series(axes)
     settings = _merge(settings, read.ablations.get(ablation, {}))
-    made = RunSettings.read({"environment": environment, "seed": at["seed"], **settings}, f"key {{}} of {series}")
+    settings.setdefault("environment", environment)
+    settings.setdefault("seed", at["seed"])
+    made = RunSettings.read(settings, f"key {{}} of {series}")
     return RunSpec(f"{series}-s{at['seed']}", series, axes, made)
 
 
@@ -304,7 +375,10 @@ def _settings_of_model(read: _File, label: str) -> dict[str, Any]:
     name = settings.setdefault("model", label)
     price = settings.pop("price", None)
     if price:
-        settings["prices"] = {name: price, **settings.get("prices", {})}
+        prices = {name: price}
+        # A table of prices counts more.
+        prices.update(settings.get("prices", {}))
+        settings["prices"] = prices
     return settings
 
 
@@ -314,15 +388,21 @@ def _series(axes: Mapping[str, Any]) -> str:
     if axes["ablation"] != NONE:
         parts.append(axes["ablation"])
     parts.append(axes["model"])
-    return "-".join(re.sub(r"[^\w.]+", "-", part).strip("-") for part in parts if part)
+    names: list[str] = []
+    for part in parts:
+        if part:
+            name = re.sub(r"[^\w.]+", "-", part)
+            names.append(name.strip("-"))
+    return "-".join(names)
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Merge settings. Options and prices are merged by name, budgets by the amount that they limit."""
-    merged = {**below, **above}
+    merged = dict(below)
+    merged.update(above)
     for name in ("options", "prices"):
         if name in below and name in above:
-            merged[name] = {**below[name], **above[name]}
+            merged[name] = below[name] | above[name]
     if "budgets" in below and "budgets" in above:
         merged["budgets"] = merge_budgets(below["budgets"], above["budgets"])
     return merged

@@ -16,7 +16,11 @@ def solved_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:
     A task counts as solved after trial t if the answer that the loop would return after t trials is truly right. A
     task that ended earlier keeps its last value.
     """
-    return [sum(bool(row["success"]) for row in each) for each in answers]
+    found: list[int] = []
+    for rows in answers:
+        solved = sum(bool(row["success"]) for row in rows)
+        found.append(solved)
+    return found
 
 
 def measures_by_trial(answers: Sequence[Sequence[TrialRow]], tasks: int) -> dict[str, list[float]]:
@@ -24,11 +28,16 @@ def measures_by_trial(answers: Sequence[Sequence[TrialRow]], tasks: int) -> dict
 
     As in the official evaluation of question answering, a task without an answer counts as 0.
     """
-    measured = [[row.get("measures", {}) for row in each] for each in answers]
-    return {
-        name: [round(sum(measures.get(name, 0.0) for measures in each) / tasks, 4) for each in measured]
-        for name in dict.fromkeys(name for each in measured for measures in each for name in measures)
-    }
+    found: dict[str, list[float]] = {}
+    for rows in answers:
+        for row in rows:
+            for name in row.get("measures", {}):
+                found.setdefault(name, [])
+    for name, means in found.items():
+        for rows in answers:
+            total = sum(row.get("measures", {}).get(name, 0.0) for row in rows)
+            means.append(round(total / tasks, 4))
+    return found
 
 
 def answers_by_trial(tasks: Iterable[Sequence[TrialRow]], trials: int) -> list[list[TrialRow]]:
@@ -41,7 +50,8 @@ def answers_by_trial(tasks: Iterable[Sequence[TrialRow]], trials: int) -> list[l
     answers: list[list[TrialRow]] = [[] for _ in range(trials)]
     for rows in tasks:
         for trial in range(1, trials + 1):
-            if done := [row for row in rows if row["trial"] <= trial]:
+            done = [row for row in rows if row["trial"] <= trial]
+            if done:
                 answers[trial - 1].append(final_answer(done))
     return answers
 
@@ -54,7 +64,9 @@ def final_answer(done: Sequence[TrialRow]) -> TrialRow:
     for row in done:
         if row["verdict"]:
             return row
-    best: TrialRow = max(reversed(done), key=_score)
+    # Of equals, `max` returns the first one.
+    latest_first = reversed(done)
+    best: TrialRow = max(latest_first, key=_score)
     return best
 
 
@@ -71,8 +83,9 @@ def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, i
     for row in rows:
         reason = failure(row)
         if reason and row["trial"] <= trials:
-            counts[row["trial"] - 1][reason] += 1
-    return [dict(sorted(count.items())) for count in counts]
+            of_trial = counts[row["trial"] - 1]
+            of_trial[reason] += 1
+    return [dict(sorted(of_trial.items())) for of_trial in counts]
 
 
 def failure(row: TrialRow) -> str | None:
@@ -111,14 +124,27 @@ def tokens(row: TrialRow) -> int:
 
 def confusion(rows: Sequence[TrialRow]) -> dict[str, int]:
     """Count right and wrong verdicts over the trials whose verdict and truth are known."""
-    counts = dict.fromkeys(("true_positive", "false_negative", "false_positive", "true_negative"), 0)
+    counts = {"true_positive": 0, "false_negative": 0, "false_positive": 0, "true_negative": 0}
     for row in rows:
-        if row["verdict"] is None or row["success"] is None:
-            continue
-        right = "true" if row["verdict"] == row["success"] else "false"
-        verdict = "positive" if row["verdict"] else "negative"
-        counts[f"{right}_{verdict}"] += 1
+        name = _kind_of_verdict(row)
+        if name:
+            counts[name] += 1
     return counts
+
+
+def _kind_of_verdict(row: TrialRow) -> str:
+    """Return whether a verdict is positive, and whether it is true; empty if one of the two is unknown."""
+    verdict = row["verdict"]
+    if verdict is None or row["success"] is None:
+        return ""
+    is_true = verdict == row["success"]
+    if verdict and is_true:
+        return "true_positive"
+    if verdict:
+        return "false_positive"
+    if is_true:
+        return "true_negative"
+    return "false_negative"
 
 
 def confusion_rates(counts: dict[str, int]) -> dict[str, float | None]:
@@ -130,7 +156,9 @@ def confusion_rates(counts: dict[str, int]) -> dict[str, float | None]:
     negative = counts["true_negative"] + counts["false_negative"]
     rates: dict[str, float | None] = {}
     for name, count in counts.items():
-        same_verdict = positive if name.endswith("positive") else negative
+        same_verdict = negative
+        if name.endswith("positive"):
+            same_verdict = positive
         rates[name] = None
         if same_verdict:
             rates[name] = round(count / same_verdict, 4)

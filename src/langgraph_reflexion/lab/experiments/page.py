@@ -33,9 +33,13 @@ TITLES = {
 
 
 SENT = ("name", "goal", "ways", "reasons", "runs")
-"""What of a task the page's script gets."""
+"""The parts of a task that the page's script gets; the cells of the table are in the HTML."""
 
 OTHER_PROMPTS = "Other prompts: langgraph-reflexion show DIR TASK --prompt TRIAL:STEP."
+
+
+Packed = dict[str, Any]
+"""A trial as the page's script gets it."""
 
 
 class Column(NamedTuple):
@@ -79,28 +83,36 @@ def page(comparison: Comparison) -> Iterator[str]:
         "Outcome": _united(task["ways"] for task in tasks),
         "With a trial that failed by": _united(task["reasons"] for task in tasks),
     }
-    drawn = draw(comparison.groups, captions=False)
+    figures: dict[str, Markup] = {}
+    for name, svg in draw(comparison.groups, captions=False).items():
+        figures[TITLES[name]] = _inlined(svg, name)
     on_prompts = NO_PROMPTS
     if all(column.run.has_prompts for column in columns):
         on_prompts = OTHER_PROMPTS
-    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    digest = hashlib.sha256(script.encode()).digest()
     return pieces(
         "report.html.j2",
         comparison=comparison,
         columns=columns,
         headlines=[(group, _headline(group)) for group in comparison.groups],
-        figures={TITLES[name]: _inlined(svg, name) for name, svg in drawn.items()},
+        figures=figures,
         tasks=tasks,
         tags=tags,
         texts=texts,
         runs=[{"name": column.name, "label": column.label} for column in columns],
-        sent=[{name: task[name] for name in SENT} for task in tasks],
+        sent=[_sent(task) for task in tasks],
         on_prompts=on_prompts,
         style=Markup(style),
         script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        script_hash=base64.b64encode(digest).decode(),
     )
+
+
+def _sent(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a task the page's script gets."""
+    return {name: task[name] for name in SENT}
 
 
 def _columns(comparison: Comparison) -> list[Column]:
@@ -119,16 +131,16 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     """Return the numbers that matter most, each with its meaning."""
     report = group.report
     costs = report.costs
-    numbers = []
-    if report.solved:
-        first = f"{report.share(report.solved[0]):.0%}"
-        last = f"{report.share(report.solved[-1]):.0%}"
-        trials = len(report.solved)
-        if trials == 1:
-            numbers.append((last, f"of {report.tasks} tasks solved in one trial"))
-        else:
-            numbers.append((last, f"of {report.tasks} tasks solved within {trials} trials"))
-            numbers.append((first, "in the first trial"))
+    numbers: list[tuple[str, str]] = []
+    trials = len(report.solved)
+    if trials == 1:
+        share = report.share(report.solved[0])
+        numbers.append((f"{share:.0%}", f"of {report.tasks} tasks solved in one trial"))
+    elif trials:
+        first = report.share(report.solved[0])
+        last = report.share(report.solved[-1])
+        numbers.append((f"{last:.0%}", f"of {report.tasks} tasks solved within {trials} trials"))
+        numbers.append((f"{first:.0%}", "in the first trial"))
     if costs["tokens_per_solved"]:
         numbers.append((f"{costs['tokens_per_solved']:,.0f}", "tokens per solved task"))
     if costs["cost"]:
@@ -142,50 +154,75 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     return numbers
 
 
-def _trials_by_task(run: Run, texts: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+def _trials_by_task(run: Run, texts: dict[str, int]) -> dict[str, list[Packed]]:
     """Return the trials of all tasks of a run as JSON; add their texts to `texts`."""
     return {task: _trials(run, task, texts) for task in run.tasks}
 
 
-def _trials(run: Run, task: str, texts: dict[str, int]) -> list[dict[str, Any]]:
+def _trials(run: Run, task: str, texts: dict[str, int]) -> list[Packed]:
     """Return the trials of a task as JSON; add their texts to `texts`."""
-    views = trial_views(run.settings, run.whole_trials(task))
-    return [_packed(view, _prompts(run, view), texts) for view in views]
+    rows = run.whole_trials(task)
+    trials: list[Packed] = []
+    for view in trial_views(run.settings, rows):
+        prompts = _prompts(run, view)
+        trials.append(_packed(view, prompts, texts))
+    return trials
 
 
 def _prompts(run: Run, view: TrialView) -> list[tuple[str, SentPrompt]]:
     """Return the prompts of a trial for the page, with titles: of its first and last step, and of the reflection."""
     if not run.has_prompts:
         return []
-    sent = list(read_prompts(run, view.row["task_id"], view.row["trial"]))
+    task = view.row["task_id"]
+    trial = view.row["trial"]
     # Of several prompts for one step, the last one continues the others.
-    of_steps = {prompt.step: prompt for prompt in sent if prompt.kind == "act"}
+    of_steps: dict[int | None, SentPrompt] = {}
+    reflection: SentPrompt | None = None
+    for prompt in read_prompts(run, task, trial):
+        if prompt.kind == "act":
+            of_steps[prompt.step] = prompt
+        elif prompt.kind == "reflect":
+            reflection = prompt
+    found: list[tuple[str, SentPrompt]] = []
     steps = list(of_steps)
-    first_and_last = dict.fromkeys(steps[:1] + steps[-1:])
-    found = [(f"step {step}", of_steps[step]) for step in first_and_last]
-    reflections = [prompt for prompt in sent if prompt.kind == "reflect"]
-    if reflections:
-        found.append(("the reflection", reflections[-1]))
+    if steps:
+        first = steps[0]
+        found.append((f"step {first}", of_steps[first]))
+    if len(steps) > 1:
+        last = steps[-1]
+        found.append((f"step {last}", of_steps[last]))
+    if reflection:
+        found.append(("the reflection", reflection))
     return found
 
 
-def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[str, Any]]]]) -> list[dict[str, Any]]:
-    """Return the tasks in the order of the runs, with their cells, tags and trials."""
+def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]]]) -> list[dict[str, Any]]:
+    """Return the tasks in the order of the runs, with their cells, tags and trials.
+
+    Args:
+        columns: The runs.
+        trials: For each run, the trials of its tasks.
+    """
     goals: dict[str, str] = {}
     names: dict[str, None] = {}
     for column in columns:
         goals.update(column.run.goals)
         names.update(dict.fromkeys(column.run.tasks))
-    tasks = []
+    tasks: list[dict[str, Any]] = []
     for task in names:
-        outcomes = {}
+        outcomes: dict[str, TaskCell] = {}
         reasons: set[str] = set()
         for column in columns:
             rows = column.run.tasks.get(task)
             outcomes[column.name] = _outcome(rows)
-            reasons |= _reasons(rows or [])
-        tried = [name for name, cell in outcomes.items() if cell.kind != "absent"]
-        solved = [name for name in tried if outcomes[name].kind == "solved"]
+            reasons.update(_reasons(rows or []))
+        tried: list[str] = []
+        solved: list[str] = []
+        for name, cell in outcomes.items():
+            if cell.kind != "absent":
+                tried.append(name)
+            if cell.kind == "solved":
+                solved.append(name)
         tasks.append(
             {
                 "name": printable(task),
@@ -199,8 +236,14 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[dict[st
     return tasks
 
 
-def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: dict[str, int]) -> dict[str, Any]:
-    """Return a trial as JSON in which a number stands for each long text, as many texts recur."""
+def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: dict[str, int]) -> Packed:
+    """Return a trial as JSON in which a number stands for each long text, as many texts recur.
+
+    Args:
+        view: The trial.
+        prompts: Some of its prompts, with their titles.
+        texts: The number of each text so far; new texts are added.
+    """
 
     def number(text: str) -> int:
         return texts.setdefault(text, len(texts))
@@ -219,10 +262,14 @@ def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: d
     trial["prompts"] = []
     before: list[int] = []
     for title, prompt in prompts:
-        now = [number(f"{role}\n{text}") for role, text in prompt.parts]
+        now: list[int] = []
+        for role, text in prompt.parts:
+            now.append(number(f"{role}\n{text}"))
         # Most of a prompt is that of an earlier step.
         shared = _equal_at_first(before, now)
-        trial["prompts"].append([title, shared, *now[shared:]])
+        packed: list[Any] = [title, shared]
+        packed += now[shared:]
+        trial["prompts"].append(packed)
         before = now
     return trial
 
@@ -257,8 +304,10 @@ def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
 
 def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
     """Return what can be said of a task that some of the runs have solved."""
+    if len(runs) == 1 and solved:
+        return ["solved"]
     if len(runs) == 1:
-        return ["solved"] if solved else ["not solved"]
+        return ["not solved"]
     how = "some"
     if len(solved) == len(runs):
         how = "all"
@@ -267,22 +316,28 @@ def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
     ways = [f"solved by {how}"]
     if len(solved) == 1:
         ways.append(f"only {solved[0]} solved")
-    failed = [name for name in runs if name not in solved]
-    return ways + [f"{name} failed" for name in failed]
+    for name in runs:
+        if name not in solved:
+            ways.append(f"{name} failed")
+    return ways
 
 
 def _united(lists: Iterable[Sequence[str]]) -> list[str]:
     """Return what occurs in any of the lists, in order."""
-    return sorted(set().union(*lists))
+    found: set[str] = set()
+    for each in lists:
+        found.update(each)
+    return sorted(found)
 
 
 def _reasons(rows: Iterable[TrialRow]) -> set[str]:
     """Return why trials failed, and whose verdict was wrong."""
-    found = set()
+    found: set[str] = set()
     for row in rows:
-        known = row["verdict"] is not None and row["success"] is not None
-        if known and row["verdict"] != row["success"]:
-            found.add("false positive" if row["verdict"] else "false negative")
+        if row["verdict"] is True and row["success"] is False:
+            found.add("false positive")
+        elif row["verdict"] is False and row["success"] is True:
+            found.add("false negative")
         reason = failure(row)
         if reason:
             found.add(printable(reason))

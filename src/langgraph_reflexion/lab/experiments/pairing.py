@@ -48,20 +48,26 @@ class Match:
         if not self.lead:
             return ""
         p = f"p = {format_p(self.test.p)}"
+        # It is written as `< 0.001`.
         if self.test.p < 0.001:
             p = f"p {format_p(self.test.p)}"
         numbers = f"({p}, {count(self.test.tasks, 'task')})"
         if not self.test.significant:
             return f", but not significantly {numbers}"
         # With several seeds a group may solve more in total, and yet be worse on more tasks.
-        behind = self.lead * (self.test.wins - self.test.losses) <= 0
-        if behind:
+        lead_in_tasks = self.test.wins - self.test.losses
+        if self.lead * lead_in_tasks <= 0:
             return f", but on fewer tasks {numbers}"
         return f" {numbers}"
 
     def as_json(self) -> dict[str, Any]:
-        test = {"only": [self.test.wins, self.test.losses], "p": self.test.p}
-        return {"amount": self.amount, "solved": list(self.solved), "of": self.of, **test}
+        return {
+            "amount": self.amount,
+            "solved": list(self.solved),
+            "of": self.of,
+            "only": [self.test.wins, self.test.losses],
+            "p": self.test.p,
+        }
 
 
 @dataclass(frozen=True)
@@ -81,26 +87,30 @@ class Pair:
     def conclusion(self) -> str:
         """Which group is ahead at what, in one sentence; empty without a match."""
         names = {1: f"{self.one.label} is ahead", -1: f"{self.other.label} is ahead", 0: "they are level"}
+        # What holds at equal trials and at equal tokens is said once.
         clauses: dict[tuple[str, str], list[str]] = defaultdict(list)
         for match in self.matches:
-            clauses[names[match.lead], match.certainty].append(match.equal)
-        said = []
+            clause = (names[match.lead], match.certainty)
+            clauses[clause].append(match.equal)
+        said: list[str] = []
         for (who, certainty), equal in clauses.items():
             what = " and ".join(equal)
             said.append(f"{who} at equal {what}{certainty}")
-        sentence = "; ".join(said)
-        if not sentence:
+        if not said:
             return ""
+        sentence = "; ".join(said)
         return f"{sentence[0].upper()}{sentence[1:]}."
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        shown: dict[str, Any] = {
             "groups": [self.one.label, self.other.label],
             "left_out": self.left_out,
-            **{f"equal_{match.equal}": match.as_json() for match in self.matches},
-            "conclusion": self.conclusion,
-            "notes": list(self.notes),
         }
+        for match in self.matches:
+            shown[f"equal_{match.equal}"] = match.as_json()
+        shown["conclusion"] = self.conclusion
+        shown["notes"] = list(self.notes)
+        return shown
 
 
 def pair(one: RunGroup, other: RunGroup) -> Pair:
@@ -116,43 +126,60 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         return Pair(one, other, notes=(f"{names} cannot be paired: {why}.",))
     notes = _notes_on_ends(one, other)
     common = [task for task in mine if task in theirs]
-    if len(common) < max(len(mine), len(theirs)):
-        alone = f"{len(mine) - len(common)} only {one.name}, {len(theirs) - len(common)} only {other.name}"
+    only_one = len(mine) - len(common)
+    only_other = len(theirs) - len(common)
+    if only_one or only_other:
+        alone = f"{only_one} only {one.name}, {only_other} only {other.name}"
         notes.append(f"{names} are compared on the {count(len(common), 'task')} that both have ({alone}).")
     if _recalls(one) or _recalls(other):
         seen = one.seen() | other.seen()
         unseen = [task for task in common if task not in seen]
         notes.append(f"{names}: {len(unseen)} of {count(len(common), 'task')} had no lessons of their own.")
         common = unseen
-    known = [task for task in common if _known(mine[task]) and _known(theirs[task])]
-    left_out = len(common) - len(known)
+    first: dict[TaskSeed, Sequence[TrialRow]] = {}
+    second: dict[TaskSeed, Sequence[TrialRow]] = {}
+    for task in common:
+        if _known(mine[task]) and _known(theirs[task]):
+            first[task] = mine[task]
+            second[task] = theirs[task]
+    left_out = len(common) - len(first)
     if left_out:
         notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
-    if not known:
+    if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
-    first = {task: mine[task] for task in known}
-    second = {task: theirs[task] for task in known}
     trials = min(len(one.report.solved), len(other.report.solved))
-    matches = [_match("trials", trials, _within(first, trials), _within(second, trials))]
+    matches = [_at_equal_trials(trials, first, second)]
+    amount = min(_spent(first), _spent(second))
     if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
         notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
-    elif not _spent(first) or not _spent(second):
+    elif not amount:
         notes.append(f"{names} are not compared at equal tokens: no tokens were counted.")
     else:
-        amount = min(_spent(first), _spent(second))
-        matches.append(_match("tokens", amount, _affordable(first, amount), _affordable(second, amount)))
+        matches.append(_at_equal_tokens(amount, first, second))
     return Pair(one, other, left_out, tuple(matches), tuple(notes))
+
+
+def _at_equal_trials(amount: int, first: Trials, second: Trials) -> Match:
+    """Return two groups compared by the first trials of each task, up to a number."""
+    return _match("trials", amount, _within(first, amount), _within(second, amount))
+
+
+def _at_equal_tokens(amount: int, first: Trials, second: Trials) -> Match:
+    """Return two groups compared by the trials that an amount of tokens pays for."""
+    return _match("tokens", amount, _affordable(first, amount), _affordable(second, amount))
 
 
 def _notes_on_ends(one: RunGroup, other: RunGroup) -> list[str]:
     """Return notes on groups that have not played all trials."""
-    both = (one, other)
-    unfinished = [each.name for each in both if each.report.unfinished]
-    stopped = [each.name for each in both if each.report.stopped]
-    notes = [f"{name} is unfinished: missing trials solve nothing." for name in unfinished]
-    notes += [
-        f"{name} ended after a trial that solved nothing new: later ones count as solving none." for name in stopped
-    ]
+    notes: list[str] = []
+    for each in (one, other):
+        if each.report.unfinished:
+            notes.append(f"{each.name} is unfinished: missing trials solve nothing.")
+    for each in (one, other):
+        if each.report.stopped:
+            notes.append(
+                f"{each.name} ended after a trial that solved nothing new: later ones count as solving none."
+            )
     return notes
 
 
@@ -163,19 +190,28 @@ def _recalls(group: RunGroup) -> bool:
 
 def _match(equal: str, amount: int, first: Trials, second: Trials) -> Match:
     """Return two groups compared by the trials that an equal amount allows."""
-    solved = {task: _solved(rows) for task, rows in first.items()}
-    others = {task: _solved(rows) for task, rows in second.items()}
     # A task under several seeds has one vote.
     votes: dict[str, int] = defaultdict(int)
-    for (task, seed), won in solved.items():
-        votes[task] += won - others[task, seed]
-    both = (sum(solved.values()), sum(others.values()))
-    return Match(equal, amount, both, len(solved), sign_test(list(votes.values())))
+    solved_by_first = 0
+    solved_by_second = 0
+    for key, rows in first.items():
+        by_first = _solved(rows)
+        by_second = _solved(second[key])
+        solved_by_first += by_first
+        solved_by_second += by_second
+        task, _ = key
+        votes[task] += by_first - by_second
+    both = (solved_by_first, solved_by_second)
+    test = sign_test(votes.values())
+    return Match(equal, amount, both, len(first), test)
 
 
 def _within(trials: Trials, most: int) -> Trials:
     """Return the first trials of each task, up to a number."""
-    return {task: [row for row in rows if row["trial"] <= most] for task, rows in trials.items()}
+    found: dict[TaskSeed, list[TrialRow]] = {}
+    for task, rows in trials.items():
+        found[task] = [row for row in rows if row["trial"] <= most]
+    return found
 
 
 def _solved(rows: Sequence[TrialRow]) -> bool:
@@ -198,8 +234,10 @@ def _affordable(trials: Trials, amount: int) -> Trials:
     paid: dict[TaskSeed, list[TrialRow]] = {task: [] for task in trials}
     played: list[tuple[TaskSeed, TrialRow]] = []
     for task, rows in trials.items():
-        played += [(task, row) for row in rows]
-    played.sort(key=lambda each: each[1]["trial"])
+        for row in rows:
+            played.append((task, row))
+    # The first trial of every task, then the second ones.
+    played.sort(key=_trial_of)
     for task, row in played:
         amount -= tokens(row)
         if amount < 0:
@@ -208,23 +246,34 @@ def _affordable(trials: Trials, amount: int) -> Trials:
     return paid
 
 
+def _trial_of(played: tuple[TaskSeed, TrialRow]) -> int:
+    """Return the number of a trial that was played."""
+    _, row = played
+    return row["trial"]
+
+
 def _spent(trials: Trials) -> int:
     """Return the tokens that some trials have spent."""
-    return sum(sum(map(tokens, rows)) for rows in trials.values())
+    spent = 0
+    for rows in trials.values():
+        spent += sum(map(tokens, rows))
+    return spent
 
 
 def _incomparable(one: RunGroup, other: RunGroup, mine: Trials, theirs: Trials) -> str:
     """Return why two groups cannot be paired; empty if they can."""
     if _origin(one) != _origin(other):
         return f"their tasks differ ({one.facts['tasks']} and {other.facts['tasks']})"
-    if any(task in theirs for task in mine):
+    if not mine.keys().isdisjoint(theirs):
         return ""
     my_tasks = {task for task, _ in mine}
-    if any(task in my_tasks for task, _ in theirs):
+    their_tasks = {task for task, _ in theirs}
+    if not my_tasks.isdisjoint(their_tasks):
         return "they have the same tasks under other seeds"
     return "they have other tasks"
 
 
 def _origin(group: RunGroup) -> tuple[Any, ...]:
     """Return where a group's tasks come from."""
-    return group.settings["environment"], group.settings["split"], group.settings.get("options", {})
+    settings = group.settings
+    return settings["environment"], settings["split"], settings.get("options", {})

@@ -15,7 +15,7 @@ from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.support.retries import WAITING
-from langgraph_reflexion.support.text import printable
+from langgraph_reflexion.support.text import count, printable
 
 SHOWN = 70
 """Characters of what the run waits for."""
@@ -38,6 +38,7 @@ class LiveProgress(Observer):
         self.rows = 0
         self._waits = _Waits(self)
         self._waiting = ""
+        drawable = console.is_terminal and not console.is_dumb_terminal
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=10),
@@ -46,7 +47,7 @@ class LiveProgress(Observer):
             TextColumn("{task.fields[state]}"),
             console=console,
             transient=True,
-            disable=hidden or not console.is_terminal or console.is_dumb_terminal,
+            disable=hidden or not drawable,
         )
 
     def __enter__(self) -> Self:
@@ -67,10 +68,14 @@ class LiveProgress(Observer):
             self._said.add(played_by)
             line = printable(f"langgraph-reflexion: played by {played_by}")
             self._progress.console.print(Text(line), soft_wrap=True)
-        self.folder, self._trials = folder, trials
-        self._solved = self._actions = self._errors = self._tokens = 0
-        self._cost = 0.0
+        self.folder = folder
+        self._trials = trials
         self._trial = 1
+        self._solved = 0
+        self._actions = 0
+        self._errors = 0
+        self._tokens = 0
+        self._cost = 0.0
         if self._bar in self._progress.task_ids:
             self._progress.remove_task(self._bar)
         self._bar = self._progress.add_task("tasks", total=tasks, state="")
@@ -84,6 +89,7 @@ class LiveProgress(Observer):
             self._update()
 
     def on_action(self) -> None:
+        # What was finished before the first action is no measure of this process.
         if not self._actions:
             self._restored = self._task.completed
         self._actions += 1
@@ -92,8 +98,12 @@ class LiveProgress(Observer):
 
     def on_trial(self, row: TrialRow, finished: bool) -> None:
         self.rows += 1
-        self._solved += bool(row["verdict"]) and row["success"] is not False
-        self._trial = max(self._trial, row["trial"] + (not finished))
+        if row["verdict"] and row["success"] is not False:
+            self._solved += 1
+        trial = row["trial"]
+        if not finished:
+            trial += 1
+        self._trial = max(self._trial, trial)
         self._tokens += tokens(row)
         self._cost += row["cost"]
         self._update(advance=int(finished))
@@ -111,13 +121,21 @@ class LiveProgress(Observer):
             self._progress.console.print(Text(printable(line)), soft_wrap=True)
 
     def _update(self, advance: int = 0) -> None:
-        errors = f" · {self._errors} error{'s' * (self._errors > 1)}" if self._errors else ""
-        cost = f" · cost {self._cost:.4f}" if self._cost else ""
-        state = f"{self._left()}solved {self._solved} · trial {self._trial} of {self._trials} · "
-        state += f"{_short(self._tokens)} tokens{cost} · {self._actions} actions{errors}"
+        parts: list[str] = []
+        left = self._left()
+        if left:
+            parts.append(left)
+        parts.append(f"solved {self._solved}")
+        parts.append(f"trial {self._trial} of {self._trials}")
+        parts.append(f"{_short(self._tokens)} tokens")
+        if self._cost:
+            parts.append(f"cost {self._cost:.4f}")
+        parts.append(f"{self._actions} actions")
+        if self._errors:
+            parts.append(count(self._errors, "error"))
         if self._waiting:
-            state += f" · {self._waiting if len(self._waiting) <= SHOWN else self._waiting[: SHOWN - 1] + '…'}"
-        self._progress.update(self._bar, advance=advance, state=state)
+            parts.append(_cut(self._waiting))
+        self._progress.update(self._bar, advance=advance, state=" · ".join(parts))
 
     @property
     def _task(self) -> Task:
@@ -126,16 +144,31 @@ class LiveProgress(Observer):
     def _left(self) -> str:
         """Return the likely time to the end, from the tasks that this process has finished; empty without one."""
         task = self._task
-        if not (done := task.completed - self._restored) or not task.total or task.completed >= task.total:
+        done = task.completed - self._restored
+        if not done or not task.total:
             return ""
-        seconds = round((task.elapsed or 0.0) * (task.total - task.completed) / done)
-        return f"{timedelta(seconds=seconds)} left · "
+        waiting = task.total - task.completed
+        if waiting <= 0:
+            return ""
+        elapsed = task.elapsed or 0.0
+        seconds = round(elapsed * waiting / done)
+        return f"{timedelta(seconds=seconds)} left"
 
 
 def _short(number: int) -> str:
-    return (
-        f"{number / 1e6:.1f}M" if number >= 1_000_000 else f"{number / 1000:.1f}k" if number >= 1000 else str(number)
-    )
+    """Return a number in few characters."""
+    if number >= 1_000_000:
+        return f"{number / 1e6:.1f}M"
+    if number >= 1000:
+        return f"{number / 1000:.1f}k"
+    return str(number)
+
+
+def _cut(text: str) -> str:
+    """Return what the run waits for, cut to `SHOWN` characters."""
+    if len(text) <= SHOWN:
+        return text
+    return f"{text[: SHOWN - 1]}…"
 
 
 class _Waits(logging.Handler):
@@ -154,7 +187,8 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
 
     def __init__(self, console: Console, *, hidden: bool, runs: int) -> None:
         super().__init__(console, hidden=hidden)
-        self._runs, self._ended = runs, 0
+        self._runs = runs
+        self._ended = 0
         self._all = self._progress.add_task("runs", total=runs, state="")
 
     def on_run(self, name: str) -> None:
@@ -166,6 +200,7 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
             if task != self._all:
                 self._progress.remove_task(task)
         self._progress.update(self._all, completed=self._ended, state="")
-        ended = f"{in_words(outcome.tasks)} in {outcome.seconds:.1f} s"
-        what = f"{outcome.status}: {outcome.why}" if outcome.why else ended
+        what = f"{in_words(outcome.tasks)} in {outcome.seconds:.1f} s"
+        if outcome.why:
+            what = f"{outcome.status}: {outcome.why}"
         self._say(f"{self._ended} of {self._runs}  {outcome.name}: {what}")

@@ -12,6 +12,7 @@ from rich.text import Text
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.record import SENT, Run, read_run
+from langgraph_reflexion.lab.experiments.rows import key_of
 from langgraph_reflexion.models.recorded import SentMessage
 from langgraph_reflexion.support.text import call_text, printable
 
@@ -57,7 +58,11 @@ class SentPrompt:
     @property
     def parts(self) -> list[tuple[str, str]]:
         """Its messages as role and text, printable; tool calls are written as text."""
-        return [(message["role"], printable(_text(message))) for message in self.messages]
+        found: list[tuple[str, str]] = []
+        for message in self.messages:
+            text = printable(_text(message))
+            found.append((message["role"], text))
+        return found
 
     def print(self, console: Console | None = None) -> None:
         """Print the prompt; to the terminal by default."""
@@ -94,14 +99,26 @@ def read_prompts(run: Run | Path | str, task: str | None = None, trial: int | No
             print(prompt.messages[-1]["content"], prompt.reply["content"])
     ```
     """
-    run = run if isinstance(run, Run) else read_run(run)
+    if not isinstance(run, Run):
+        run = read_run(run)
     if not run.has_prompts:
         raise ConfigurationError(f"{run.folder} has no recorded prompts: {SENT} is missing or empty")
     for row in run.trials:
-        about = row["task_id"], row["trial"]
-        if task in (None, about[0]) and trial in (None, about[1]):
-            for call in run.calls(about):
-                yield SentPrompt(*about, call.kind, call.call, call.step, call.messages, call.tools, call.reply)
+        if task is not None and row["task_id"] != task:
+            continue
+        if trial is not None and row["trial"] != trial:
+            continue
+        for call in run.calls(key_of(row)):
+            yield SentPrompt(
+                task=row["task_id"],
+                trial=row["trial"],
+                kind=call.kind,
+                call=call.call,
+                step=call.step,
+                messages=call.messages,
+                tools=call.tools,
+                reply=call.reply,
+            )
 
 
 def prompt_for(run: Run | Path | str, task: str, trial: int, step: Place = None) -> SentPrompt:
@@ -116,40 +133,55 @@ def prompt_for(run: Run | Path | str, task: str, trial: int, step: Place = None)
     Raises:
         ConfigurationError: the trial is not recorded, or there was no such prompt.
     """
-    run = run if isinstance(run, Run) else read_run(run)
-    rows = {row["trial"]: row for row in run.tasks.get(task, ())}
-    if trial not in rows:
+    if not isinstance(run, Run):
+        run = read_run(run)
+    trials = [row["trial"] for row in run.tasks.get(task, ())]
+    if trial not in trials:
         raise ConfigurationError(f"{run.folder} has no record of trial {trial} of {printable(task)!r}")
-    prompts = list(read_prompts(run, task, trial))
-    where = f"trial {trial} of {printable(task)}"
-    match step:
-        case None:
-            missing = f"{where} was not reflected on"
-            found = [prompt for prompt in prompts if prompt.kind == "reflect"]
-        case "judge":
-            evaluator = run.settings["evaluator"]
-            missing = f"{where}: no prompt asked for its verdict (evaluator {evaluator})"
-            found = [prompt for prompt in prompts if prompt.kind == "evaluate"]
-        case _:
-            missing = f"{where} has no model call for step {step}"
-            found = [prompt for prompt in prompts if prompt.kind == "act" and prompt.step == step]
-            if run.settings.get("actor") == "agent":
-                found = [prompt for prompt in prompts if prompt.kind == "act"]
-    if not found:
-        raise ConfigurationError(missing)
-    # The last one continues those before it: a question for the action, or a second one to a judge.
-    return found[-1]
+    # One prompt of an agent of the user's own asks for all its steps.
+    of_agent = run.settings.get("actor") == "agent"
+    found: SentPrompt | None = None
+    for prompt in read_prompts(run, task, trial):
+        # The last one continues those before it: a question for the action, or a second one to a judge.
+        if _asks_for(prompt, step, any_step=of_agent):
+            found = prompt
+    if found is None:
+        where = f"trial {trial} of {printable(task)}"
+        raise ConfigurationError(_why_missing(where, step, run.settings["evaluator"]))
+    return found
+
+
+def _asks_for(prompt: SentPrompt, step: Place, *, any_step: bool) -> bool:
+    """Return whether a prompt asked for this."""
+    if step is None:
+        return prompt.kind == "reflect"
+    if step == "judge":
+        return prompt.kind == "evaluate"
+    return prompt.kind == "act" and (any_step or prompt.step == step)
+
+
+def _why_missing(where: str, step: Place, evaluator: str) -> str:
+    """Return why a trial has no prompt for this."""
+    if step is None:
+        return f"{where} was not reflected on"
+    if step == "judge":
+        return f"{where}: no prompt asked for its verdict (evaluator {evaluator})"
+    return f"{where} has no model call for step {step}"
 
 
 def _text(message: SentMessage) -> str:
+    """Return a message as text: its blocks, and then its tool calls."""
     content = message["content"]
-    blocks = [content] if isinstance(content, str) else content
-    texts = [_block_text(block) for block in blocks]
-    calls = [call_text(call["name"], call["args"]) for call in message.get("tool_calls", [])]
-    return "\n".join(text for text in [*texts, *calls] if text)
+    if isinstance(content, str):
+        content = [content]
+    texts = [_block_text(block) for block in content]
+    for call in message.get("tool_calls", []):
+        texts.append(call_text(call["name"], call["args"]))
+    return "\n".join(filter(None, texts))
 
 
 def _block_text(block: Any) -> str:
+    """Return a block of a message as text; a file by its size, as it is not recorded."""
     if isinstance(block, str):
         return block
     if block.get("type") == "text":

@@ -28,14 +28,19 @@ NO_LLM = "The demo model follows rules. It is not an LLM, and its numbers say no
 def new_info(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
     """Return the `run.json` of a new run with these resolved settings and tasks, by their ids."""
     # The id distinguishes its checkpoints from those of other runs in the same database.
-    info: dict[str, Any] = {"run_id": uuid.uuid4().hex[:12], "settings": settings.public(), "tasks": list(tasks)}
+    info: dict[str, Any] = {
+        "run_id": uuid.uuid4().hex[:12],
+        "settings": settings.public(),
+        "tasks": list(tasks),
+    }
     if DEMO in (settings.model, settings.reflection_model):
         info["note"] = NO_LLM
     info["versions"] = {
         "python": platform.python_version(),
         "langgraph_reflexion": langgraph_reflexion.__version__,
         "commit": commit(),
-        **{package: version(package) for package in ("langgraph", "langchain-core")},
+        "langgraph": version("langgraph"),
+        "langchain-core": version("langchain-core"),
     }
     info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
     return info
@@ -59,15 +64,30 @@ def resumed_info(
     differing = _changed(settings, was, now) + _lowered(settings, was, now)
     if differing:
         raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
+    _expect_tasks(info, goals, folder)
+    resumed = dict(info)
+    resumed["settings"] = now
+    resumed["tasks"] = list(goals)
+    return resumed
+
+
+def _expect_tasks(info: Mapping[str, Any], goals: Mapping[str, str], folder: Path) -> None:
+    """Check that a run goes on with the tasks that it began with, after which others may come.
+
+    Raises:
+        ConfigurationError: a task is another one, or has another text.
+    """
     first_tasks = list(goals)[: len(info["tasks"])]
     recorded = info.get("goals", {})
     for number, (had, has) in enumerate(zip_longest(info["tasks"], first_tasks), 1):
         if had != has:
             raise ConfigurationError(f"{folder} holds a run with other tasks: task {number} was {had!r}, is {has!r}")
         goal = recorded.get(has, goals[has])
-        if goals[has] != goal and "[secret]" not in str(goal):  # redacted: the text is unknown
+        # The text of a task in which a secret was redacted is unknown.
+        if "[secret]" in str(goal):
+            continue
+        if goals[has] != goal:
             raise ConfigurationError(f"{folder} holds a run with another text of task {has!r}: choose another folder")
-    return info | {"settings": now, "tasks": list(goals)}
 
 
 def _changed(settings: RunSettings, was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -92,7 +112,10 @@ def _lowered(settings: RunSettings, was: Mapping[str, Any], now: Mapping[str, An
         if name not in was:
             continue
         for label, had, has in _parts(name, was[name], now[name]):
-            if has is not None and (had is None or has < had):
+            # None is no limit.
+            if has is None:
+                continue
+            if had is None or has < had:
                 lowered.append(f"{label} was {_shown(had)}, is {_shown(has)}, and can only be raised")
     return lowered
 

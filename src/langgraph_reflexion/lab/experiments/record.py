@@ -14,16 +14,14 @@ a last trial got when more trials were granted. The last one counts.
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lab.experiments.expected import ReadCalls, ReadInfo, ReadKey, ReadTrial, expect
+from langgraph_reflexion.lab.experiments.expected import ReadInfo
 from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, solved_by_trial
 from langgraph_reflexion.lab.experiments.provenance import described
@@ -35,22 +33,28 @@ from langgraph_reflexion.lab.experiments.rows import (
     TrialRow,
     atomic_write,
     brief,
-    complete_lines,
     key_of,
-    row_of,
     row_order,
 )
+from langgraph_reflexion.lab.experiments.run_files import RUN as RUN
+from langgraph_reflexion.lab.experiments.run_files import SENT as SENT
+from langgraph_reflexion.lab.experiments.run_files import TRIALS as TRIALS
+from langgraph_reflexion.lab.experiments.run_files import (
+    calls_at,
+    expect_type,
+    places_in,
+    reading,
+    recorded_rows,
+    trials_and_places,
+    whole_rows,
+)
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.recorded import WholeCall, whole_calls
-from langgraph_reflexion.support.files import is_deeper
+from langgraph_reflexion.models.recorded import WholeCall
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
-RUN, TRIALS, CHECKPOINTS = "run.json", "trials.jsonl", "checkpoints.db"
-ERRORS, PROMPTS, SENT = "errors.log", "prompts", "prompts.jsonl"
-
-DEEPEST = 100
-"""Levels of lists and objects in what is read of a run folder. Runs write about half as many at most."""
-_REMEDY = "mend the line, or remove it and resume the run"
+PROMPTS = "prompts"
+ERRORS = "errors.log"
+CHECKPOINTS = "checkpoints.db"
 
 
 class RunRecord:
@@ -71,8 +75,9 @@ class RunRecord:
     """
 
     def __init__(self, folder: Path | str, info: dict[str, Any], secrets: Sequence[str] = ()) -> None:
-        self.folder = folder = Path(folder)
-        self._info = {**info}
+        folder = Path(folder)
+        self.folder = folder
+        self._info = dict(info)
         self._secrets = list(secrets)
         self._order = row_order(info["tasks"])
         self.new = not holds_run(folder)
@@ -80,7 +85,7 @@ class RunRecord:
         if self.new and (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         # Before anything is written: whoever has edited a row is to mend it.
-        self.trials = _recorded(folder)
+        self.trials = recorded_rows(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self.update_info()
@@ -88,7 +93,8 @@ class RunRecord:
             self._sent = JsonlFile(folder / SENT)
         except OSError as error:
             raise ConfigurationError(f"cannot write the run to {folder}: {error.strerror}") from error
-        if unknown := {task for task, _ in self.trials} - set(info["tasks"]):
+        unknown = {task for task, _ in self.trials}.difference(info["tasks"])
+        if unknown:
             raise ConfigurationError(
                 f"{folder} holds trials of {min(unknown)!r:.200}, which is not a task of {RUN}: "
                 f"remove such rows from {TRIALS}"
@@ -100,36 +106,48 @@ class RunRecord:
         for name, text in files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(path, [self.without_secrets(text).encode("utf-8", "replace")])
+            atomic_write(path, [self._encoded(text)])
         if calls:
-            self._sent.append(self._line(CallsRow(task_id=row["task_id"], trial=row["trial"], calls=calls)))
+            calls_row = CallsRow(task_id=row["task_id"], trial=row["trial"], calls=calls)
+            self._sent.append(self._line(calls_row))
         self._file.append(self._line(row))
         self.trials[key_of(row)] = brief(row)
 
     def update_info(self, **facts: Any) -> None:
         """Add facts to `run.json`."""
         self._info |= facts
-        text = self.without_secrets(json.dumps(self._info, indent=2, ensure_ascii=False)) + "\n"
-        atomic_write(self.folder / RUN, [text.encode("utf-8", "replace")])
+        text = json.dumps(self._info, indent=2, ensure_ascii=False)
+        atomic_write(self.folder / RUN, [self._encoded(text) + b"\n"])
 
     def keep_prompts(self, files: Mapping[str, str]) -> None:
-        (self.folder / PROMPTS).mkdir(exist_ok=True)
+        """Write the files of the prompts that the folder does not have yet."""
+        prompts = self.folder / PROMPTS
+        prompts.mkdir(exist_ok=True)
         for name, text in files.items():
-            if not (path := self.folder / PROMPTS / name).exists():
+            path = prompts / name
+            if not path.exists():
                 atomic_write(path, [text.encode()])
 
     def add_error(self, task: str, message: str, traceback: str) -> None:
         """Record the exception that ended a task: one line in `run.json`, the traceback in the log."""
         # A bug may quote any key of the environment, not only the model's.
-        self._secrets = list(dict.fromkeys([*self._secrets, *secrets_around()]))
-        text = f"{datetime.now(UTC).isoformat(timespec='seconds')} {task}\n{traceback.rstrip()}\n\n"
+        for secret in secrets_around():
+            if secret not in self._secrets:
+                self._secrets.append(secret)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        text = f"{now} {task}\n{traceback.rstrip()}\n\n"
         with (self.folder / ERRORS).open("a", encoding="utf-8", errors="replace") as log:
             log.write(self.without_secrets(text))
-        self.update_info(errors={**self._info.get("errors", {}), task: message})
+        errors = dict(self._info.get("errors", {}))
+        errors[task] = message
+        self.update_info(errors=errors)
 
     def restore(self, finished: Finished) -> None:
         """Add a finished trial from a checkpoint whose process died before it recorded it."""
-        if self.trials.get(key_of(finished.row)) != brief(json.loads(self._line(finished.row))):
+        recorded = self.trials.get(key_of(finished.row))
+        # As it would be read again, with its secrets redacted.
+        written = json.loads(self._line(finished.row))
+        if recorded != brief(written):
             self.append(finished)
 
     def missing(self, task: str, trials: int) -> list[int]:
@@ -137,13 +155,20 @@ class RunRecord:
         return [trial for trial in range(1, trials + 1) if (task, trial) not in self.trials]
 
     def forget(self, task: str) -> None:
+        """Remove the rows of a task."""
         self._file.remove(task)
         self._sent.remove(task)
-        self.trials = {key: row for key, row in self.trials.items() if key[0] != task}
+        for key in list(self.trials):
+            if key[0] == task:
+                del self.trials[key]
 
     def last_trial(self, task: str) -> int:
         """Return the task's last recorded trial; 0 without any."""
-        return max((trial for name, trial in self.trials if name == task), default=0)
+        last = 0
+        for name, trial in self.trials:
+            if name == task:
+                last = max(last, trial)
+        return last
 
     def close(self, seconds: float) -> None:
         """Sort the rows by task and trial, and close the file."""
@@ -153,8 +178,8 @@ class RunRecord:
 
     def discard(self) -> None:
         """Remove the closed record of a run in which nothing has happened."""
-        beside = [f"{CHECKPOINTS}{end}" for end in ("", "-wal", "-shm")]
-        for name in (*beside, SENT, TRIALS, RUN):  # `run.json` last: as long as anything is left, it is a run
+        # `run.json` last: as long as anything is left, it is a run.
+        for name in (CHECKPOINTS, f"{CHECKPOINTS}-wal", f"{CHECKPOINTS}-shm", SENT, TRIALS, RUN):
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / PROMPTS, ignore_errors=True)
 
@@ -163,7 +188,12 @@ class RunRecord:
         return redact(text, self._secrets, "[secret]")
 
     def _line(self, row: TrialRow | CallsRow) -> bytes:
-        return (self.without_secrets(json.dumps(row, ensure_ascii=False)) + "\n").encode("utf-8", "replace")
+        text = json.dumps(row, ensure_ascii=False)
+        return self._encoded(text) + b"\n"
+
+    def _encoded(self, text: str) -> bytes:
+        """Return a text as it is written: without secrets, a lone surrogate as a question mark."""
+        return self.without_secrets(text).encode("utf-8", "replace")
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,36 +212,38 @@ class Run:
     @property
     def trials(self) -> list[TrialRow]:
         """The trials of all tasks."""
-        return [row for rows in self.tasks.values() for row in rows]
+        rows: list[TrialRow] = []
+        for of_task in self.tasks.values():
+            rows += of_task
+        return rows
 
     @property
     def settings(self) -> dict[str, Any]:
-        return cast(dict[str, Any], self.info["settings"])
+        settings: dict[str, Any] = self.info["settings"]
+        return settings
 
     @property
     def goals(self) -> dict[str, str]:
         """The instructions of its tasks, by id; an imported log has none."""
-        return cast(dict[str, str], self.info.get("goals", {}))
+        goals: dict[str, str] = self.info.get("goals", {})
+        return goals
 
     @property
     def stopped_after(self) -> int | None:
         """The trial after which the run ended as it had solved nothing new (`until_no_improvement`); else None."""
-        trial = self.info.get("stopped_after")
-        return trial if isinstance(trial, int) else None
+        trial: int | None = self.info.get("stopped_after")
+        return trial
 
     @property
     def gradable(self) -> dict[str, list[TrialRow]]:
         """Its tasks without those that cannot be graded, which no rate counts."""
-        return {
-            task: rows
-            for task, rows in self.tasks.items()
-            if not rows or any(row.get("gradable", True) for row in rows)
-        }
+        return {task: rows for task, rows in self.tasks.items() if _is_gradable(rows)}
 
     @property
     def errors(self) -> dict[str, str]:
         """The tasks that ended by a bug, and the exception in one line."""
-        return cast(dict[str, str], self.info.get("errors", {}))
+        errors: dict[str, str] = self.info.get("errors", {})
+        return errors
 
     def whole_trials(self, task: str) -> list[TrialRow]:
         """Read the trials of a task again, with their trajectories, which may be large.
@@ -219,17 +251,19 @@ class Run:
         Raises:
             ConfigurationError: they can no longer be read.
         """
-        if not (keys := [key_of(row) for row in self.tasks.get(task, ())]):
+        keys = [key_of(row) for row in self.tasks.get(task, ())]
+        if not keys:
             return []
-        with _reading(self.folder, TRIALS):
+        with reading(self.folder, TRIALS):
             try:
-                return _whole(self.folder / TRIALS, keys, self.places)
+                return whole_rows(self.folder / TRIALS, keys, self.places)
             except (ValueError, KeyError, TypeError):
                 # The run went on, and its rows are in other places.
-                _, places = _trials(self.folder, self.info["tasks"])
+                _, places = trials_and_places(self.folder, self.info["tasks"])
                 self.places.clear()
                 self.places.update(places)
-                return _whole(self.folder / TRIALS, [key for key in keys if key in places], places)
+                still_there = [key for key in keys if key in places]
+                return whole_rows(self.folder / TRIALS, still_there, places)
 
     @property
     def has_prompts(self) -> bool:
@@ -244,17 +278,17 @@ class Run:
             ConfigurationError: they cannot be read.
         """
         path = self.folder / SENT
-        with _reading(self.folder, SENT):
+        with reading(self.folder, SENT):
             if not self.sent_places:
-                self.sent_places.update(_places(path))
+                self.sent_places.update(places_in(path))
             if trial not in self.sent_places:
                 return []
             try:
-                return _calls_at(path, trial, self.sent_places)
+                return calls_at(path, trial, self.sent_places)
             except (ValueError, KeyError, TypeError):
                 # The run went on, and its rows are in other places.
-                self.sent_places.update(_places(path))
-                return _calls_at(path, trial, self.sent_places)
+                self.sent_places.update(places_in(path))
+                return calls_at(path, trial, self.sent_places)
 
     def __repr__(self) -> str:
         return f"<run {self.folder}: {described(self.settings)}, {len(self.trials)} trials>"
@@ -262,8 +296,11 @@ class Run:
     def _repr_html_(self) -> str:
         trials = max((row["trial"] for row in self.trials), default=0)
         solved = solved_by_trial(answers_by_trial(self.tasks.values(), trials))
-        rows = [(str(trial), f"{count} of {len(self.tasks)}") for trial, count in enumerate(solved, 1)]
-        return framed(Table(str(self.folder), ("trial", "solved"), rows, described(self.settings)).html())
+        rows: list[list[str]] = []
+        for trial, count in enumerate(solved, 1):
+            rows.append([str(trial), f"{count} of {len(self.tasks)}"])
+        table = Table(str(self.folder), ("trial", "solved"), rows, described(self.settings))
+        return framed(table.html())
 
 
 def holds_run(folder: Path | str) -> bool:
@@ -288,10 +325,11 @@ def read_info(folder: Path | str) -> dict[str, Any]:
     Raises:
         ConfigurationError: there is no such run.
     """
-    info = _info(folder := Path(folder))
+    folder = Path(folder)
+    info = _info(folder)
     if "imported" in info["settings"]:
         raise ConfigurationError(f"{folder} holds an imported log, which cannot be resumed")
-    with _reading(folder):
+    with reading(folder):
         if "run_id" not in info:
             raise ValueError(f"{RUN} lacks run_id")
     return info
@@ -303,21 +341,27 @@ def read_run(folder: Path | str) -> Run:
     Raises:
         ConfigurationError: it holds no run, or one that is incomplete.
     """
-    info = _info(folder := Path(folder))
-    with _reading(folder, TRIALS):
+    folder = Path(folder)
+    info = _info(folder)
+    with reading(folder, TRIALS):
+        # A run that has not come to its end may have no trial yet.
         if "seconds" in info and not (folder / TRIALS).exists():
             raise ValueError(f"there is no {TRIALS}")
-        return Run(folder, info, *_trials(folder, info["tasks"]))
+        tasks, places = trials_and_places(folder, info["tasks"])
+        return Run(folder, info, tasks, places)
 
 
 def _info(folder: Path) -> dict[str, Any]:
     if not holds_run(folder):
-        why = "it is a file" if folder.is_file() else f"there is no {RUN}"
+        why = f"there is no {RUN}"
+        if folder.is_file():
+            why = "it is a file"
         raise ConfigurationError(f"{folder} holds no run: {why}")
     _expect_own_files(folder)
-    with _reading(folder):
-        info: dict[str, Any] = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        _expect(ReadInfo, info, RUN, "mend it")
+    with reading(folder):
+        text = (folder / RUN).read_text(encoding="utf-8")
+        info: dict[str, Any] = json.loads(text)
+        expect_type(ReadInfo, info, RUN, "mend it")
     return info
 
 
@@ -346,125 +390,33 @@ def read_runs(folders: Sequence[Path | str]) -> tuple[list[Run], list[str]]:
     left_out: list[str] = []
     for folder in folders:
         inside: list[Run] = []
-        for path in [] if holds_run(folder) else sorted(Path(folder).glob(f"*/{RUN}")):
-            if path.parent.is_symlink():
-                left_out.append(f"Left out: {path.parent} is a link: name the folder that it leads to")
-                continue
-            try:
-                inside.append(read_run(path.parent))
-            except ConfigurationError as error:
-                left_out.append(f"Left out: {error}")
-        inside.sort(key=lambda run: (run.info.get("created", ""), run.folder.name))
-        found += inside or [read_run(folder)]
+        if not holds_run(folder):
+            inside, why_not = _runs_inside(Path(folder))
+            left_out += why_not
+        if inside:
+            found += inside
+        else:
+            found.append(read_run(folder))
     return found, left_out
 
 
-def _trials(folder: Path, tasks: Sequence[str]) -> tuple[dict[str, list[TrialRow]], dict[Key, int]]:
-    """Return the brief rows of each task, and where they begin in the file."""
-    rows: dict[Key, TrialRow] = {}
-    places: dict[Key, int] = {}
-    place = 0
-    known = set(tasks)
-    for number, line in enumerate(complete_lines(folder / TRIALS), 1):
-        where = f"{TRIALS}, line {number}"
-        row = _parsed(line, where)
-        _expect(ReadTrial, row, where)
-        if row["task_id"] not in known:
-            raise ValueError(f"{where}: {row['task_id']!r} is not a task of {RUN}: remove the line")
-        rows[key_of(row)], places[key_of(row)] = brief(row), place
-        place += len(line)
-    found: dict[str, list[TrialRow]] = {task: [] for task in tasks}
-    for key in sorted(rows, key=itemgetter(1)):
-        found[key[0]].append(rows[key])
-    return found, places
+def _runs_inside(folder: Path) -> tuple[list[Run], list[str]]:
+    """Return the runs whose folders are in this one, the oldest first, and why others are left out."""
+    found: list[Run] = []
+    left_out: list[str] = []
+    for path in sorted(folder.glob(f"*/{RUN}")):
+        run_folder = path.parent
+        if run_folder.is_symlink():
+            left_out.append(f"Left out: {run_folder} is a link: name the folder that it leads to")
+            continue
+        try:
+            found.append(read_run(run_folder))
+        except ConfigurationError as error:
+            left_out.append(f"Left out: {error}")
+    found.sort(key=lambda run: (run.info.get("created", ""), run.folder.name))
+    return found, left_out
 
 
-def _recorded(folder: Path) -> dict[Key, TrialRow]:
-    """Return the rows of a run that is resumed, without their trajectories. Torn lines are left to be repaired.
-
-    Raises:
-        ConfigurationError: a value is of a wrong type, which no power cut leaves.
-    """
-    found: dict[Key, TrialRow] = {}
-    with _reading(folder, TRIALS):
-        for number, line in enumerate(complete_lines(folder / TRIALS), 1):
-            row = row_of(line)
-            if row is None:
-                continue
-            _expect(ReadTrial, row, f"{TRIALS}, line {number}")
-            found[key_of(row)] = brief(row)
-    return found
-
-
-def _whole(path: Path, keys: Sequence[Key], places: Mapping[Key, int]) -> list[TrialRow]:
-    found: list[TrialRow] = []
-    with path.open("rb") as file:
-        for key in keys:
-            file.seek(places[key])
-            row = json.loads(file.readline())
-            _expect(ReadTrial, row, f"{TRIALS}, trial {key[1]} of {key[0]!r}")
-            if key_of(row) != key:
-                raise ValueError(f"{TRIALS} has changed: try again")
-            found.append(row)
-    return found
-
-
-def _places(path: Path) -> dict[Key, int]:
-    """Return where the rows of trials begin in a file, in bytes; of several rows of a trial, the last one."""
-    places: dict[Key, int] = {}
-    place = 0
-    for number, line in enumerate(complete_lines(path), 1):
-        where = f"{path.name}, line {number}"
-        row = _parsed(line, where)
-        _expect(ReadKey, row, where)
-        places[key_of(row)] = place
-        place += len(line)
-    return places
-
-
-def _calls_at(path: Path, trial: Key, places: Mapping[Key, int]) -> list[WholeCall]:
-    with path.open("rb") as file:
-        file.seek(places[trial])
-        line = file.readline()
-    where = f"{path.name}, trial {trial[1]} of {trial[0]!r}"
-    row = _parsed(line, where)
-    _expect(ReadCalls, row, where)
-    if key_of(row) != trial:
-        raise ValueError(f"{path.name} has changed: try again")
-    try:
-        return list(whole_calls(row["calls"]))
-    except IndexError as error:
-        raise ValueError(f"{where}: a call continues a prompt that was not sent: {_REMEDY}") from error
-
-
-@contextmanager
-def _reading(folder: Path, file: str = RUN) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        why: object = error
-        if isinstance(error, json.JSONDecodeError):
-            why = f"{file} is not JSON: {error}"
-        elif isinstance(error, RecursionError):
-            why = f"{file} is nested too deeply"
-        raise ConfigurationError(f"{folder} holds no run that can be read: {why}") from error
-
-
-def _parsed(line: bytes, where: str) -> Any:
-    try:
-        return json.loads(line)
-    except RecursionError:
-        raise ValueError(f"{where}, is nested too deeply: {_REMEDY}") from None
-    except ValueError as error:
-        raise ValueError(f"{where}, is not JSON: {error}: {_REMEDY}") from None
-
-
-def _expect(kind: type[Any], found: Any, where: str, remedy: str = _REMEDY) -> None:
-    """Raise ValueError in one line if what was read is not of this type, or nested deeper than any run writes it."""
-    try:
-        expect(kind, found)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}: {remedy}") from None
-    # Trajectories are large, and read only where their types say.
-    if kind is not ReadTrial and is_deeper(found, DEEPEST):
-        raise ValueError(f"{where}, is nested too deeply: {remedy}")
+def _is_gradable(rows: Sequence[TrialRow]) -> bool:
+    """Return whether the truth of a task can be known, as far as its trials tell."""
+    return not rows or any(row.get("gradable", True) for row in rows)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,12 +100,17 @@ class RunReport:
         return tasks / self.tasks
 
     def as_json(self) -> dict[str, Any]:
-        fields = {name: value for name, value in vars(self).items() if name not in ("folder", "costs")}
         rates = None
         if self.answers:
             rates = confusion_rates(self.answers)
-        head: dict[str, Any] = {"dir": str(self.folder), "demo": self.demo}
-        return head | fields | {"answer_rates": rates} | self.costs
+        shown: dict[str, Any] = {"dir": str(self.folder), "demo": self.demo}
+        shown.update(vars(self))
+        # The folder is `dir`, and each cost has a name of its own.
+        del shown["folder"]
+        del shown["costs"]
+        shown["answer_rates"] = rates
+        shown.update(self.costs)
+        return shown
 
     def __repr__(self) -> str:
         return f"<report on {self.folder}: solved by trial {self.solved} of {self.tasks}>"
@@ -115,13 +121,17 @@ def report_run(run: Run) -> RunReport:
     rows = run.trials
     limit = run.settings["max_trials"]
     gradable = run.gradable
-    last = [trials[-1] for trials in run.tasks.values() if trials]
-    ended = [row for row in last if row["verdict"] or row["fault"] or row["trial"] >= limit]
+    begun = 0
+    ended = 0
+    for trials_of_task in run.tasks.values():
+        if trials_of_task:
+            begun += 1
+            ended += _has_ended(trials_of_task[-1], limit)
     stopped = 0
     if run.stopped_after is not None:
-        stopped = len(last) - len(ended)
+        stopped = begun - ended
         limit = min(limit, run.stopped_after)
-    finished = len(ended) + stopped
+    finished = ended + stopped
     total = len(run.tasks)
     tasks = len(gradable)
     trials = max((row["trial"] for row in rows), default=0)
@@ -134,7 +144,7 @@ def report_run(run: Run) -> RunReport:
     verdicts = None
     verdicts_on_answers = None
     if judged:
-        verdicts = confusion([row for rows_of_task in gradable.values() for row in rows_of_task])
+        verdicts = confusion(list(chain.from_iterable(gradable.values())))
         if trials:
             verdicts_on_answers = confusion(answers[-1])
     solved_at_last = 0
@@ -160,32 +170,51 @@ def report_run(run: Run) -> RunReport:
     )
 
 
+def _has_ended(last: TrialRow, limit: int) -> bool:
+    """Return whether a task is finished after its last trial, by the number of trials that it may have."""
+    return bool(last["verdict"] or last["fault"]) or last["trial"] >= limit
+
+
 def _notes(rows: Sequence[TrialRow]) -> dict[str, int]:
     """Return the number of trials with each note, whatever the note begins with."""
     counts = Counter[str]()
     for row in rows:
-        counts.update(note.rpartition(": ")[2] for note in row["notes"])
+        for note in row["notes"]:
+            irregularity = note.rpartition(": ")[2]
+            counts[irregularity] += 1
     return dict(counts)
 
 
 def _costs(run: Run, solved: int) -> dict[str, float | None]:
+    """Return the calls, tokens, money and time of a run, by the names in `COSTS`."""
     rows = run.trials
-    names = ("llm_calls", "cached_calls", "input_tokens", "output_tokens", "cost")
-    sums: dict[str, float] = {
-        name: round(sum(row[name] for row in rows), 6)  # type: ignore[literal-required]
-        for name in names
+    cost = round(sum(row["cost"] for row in rows), 6)
+    seconds = round(sum(row["seconds"] for row in rows), 3)
+    rejected = 0
+    for row in rows:
+        rejected += sum(note.startswith(REJECTED) for note in row["notes"])
+    return {
+        "llm_calls": sum(row["llm_calls"] for row in rows),
+        "cached_calls": sum(row["cached_calls"] for row in rows),
+        "input_tokens": sum(row["input_tokens"] for row in rows),
+        "output_tokens": sum(row["output_tokens"] for row in rows),
+        "cost": cost,
+        "seconds": seconds,
+        "tokens_per_solved": _share(sum(map(tokens, rows)), solved),
+        "cost_per_solved": _share(cost, solved),
+        "seconds_per_solved": _share(seconds, solved),
+        "reflections_rejected": rejected,
+        "repeated_reflections": _repeated(run),
+        "faults": sum(bool(row["fault"]) for row in rows),
+        "failed_by_error": len(run.errors),
     }
-    sums["seconds"] = round(sum(row["seconds"] for row in rows), 3)
-    totals = {"tokens": sum(map(tokens, rows)), "cost": sums["cost"], "seconds": sums["seconds"]}
-    means: dict[str, float | None] = {}
-    for name, amount in totals.items():
-        means[f"{name}_per_solved"] = None
-        if solved:
-            means[f"{name}_per_solved"] = round(amount / solved, 6)
-    faults = sum(bool(row["fault"]) for row in rows)
-    rejected = sum(note.startswith(REJECTED) for row in rows for note in row["notes"])
-    reflections = {"reflections_rejected": rejected, "repeated_reflections": _repeated(run)}
-    return {**sums, **means, **reflections, "faults": faults, "failed_by_error": len(run.errors)}
+
+
+def _share(amount: float, solved: int) -> float | None:
+    """Return an amount for each solved task; None without any."""
+    if not solved:
+        return None
+    return round(amount / solved, 6)
 
 
 def _repeated(run: Run) -> float:

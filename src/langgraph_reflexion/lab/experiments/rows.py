@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired
 
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
@@ -57,24 +57,33 @@ class TrialRow(Usage):
     """In the row of a first trial: what was prepared for the task in its environment."""
 
 
-TRAJECTORY = ("observation", "steps", "evaluation", "prepared")
+TrajectoryField = Literal["observation", "steps", "evaluation", "prepared"]
+TRAJECTORY: tuple[TrajectoryField, ...] = ("observation", "steps", "evaluation", "prepared")
 """The fields of a row that hold what happened, and may be large."""
 
 
-def trajectory_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return these fields, and the lessons, of a state's current trial; the evaluation if it has one."""
-    # Before its verdict, a trial's state holds the evaluation of the trial before.
-    judged = any(each["trial"] == state["trial"] and each["verdict"] is not None for each in state["trials"][-1:])
-    fields = {
-        "observation": state["episode"]["observation"],
-        "steps": state["trajectory"],
-        "evaluation": state["evaluation"] if judged else None,
-        **{name: state[name] for name in ("lessons",) if name in state},
-    }
+def add_trajectory(row: TrialRow, state: Mapping[str, Any]) -> None:
+    """Add to a row what happened in its trial, which is the current one of a state, and its lessons."""
+    row["observation"] = state["episode"]["observation"]
+    row["steps"] = state["trajectory"]
+    row["evaluation"] = None
+    if _is_judged(state):
+        row["evaluation"] = state["evaluation"]
+    if "lessons" in state:
+        row["lessons"] = state["lessons"]
     # What is prepared for a wrapped agent is its world, and may be large.
-    if state["trial"] == 1 and "attempt" not in state and state["task"].get("prepared"):
-        fields["prepared"] = state["task"]["prepared"]
-    return fields
+    of_agent = "attempt" in state
+    prepared = state["task"].get("prepared")
+    if state["trial"] == 1 and prepared and not of_agent:
+        row["prepared"] = prepared
+
+
+def _is_judged(state: Mapping[str, Any]) -> bool:
+    """Return whether the evaluation in a state is that of its current trial, and not of the trial before."""
+    if not state["trials"]:
+        return False
+    last = state["trials"][-1]
+    return last["trial"] == state["trial"] and last["verdict"] is not None
 
 
 class Finished(NamedTuple):
@@ -110,31 +119,42 @@ LONGEST_NOTE = 1000
 
 def brief(row: TrialRow) -> TrialRow:
     """Return a row without its trajectory, with notes that a report can show."""
-    short: dict[str, Any] = {name: value for name, value in row.items() if name not in TRAJECTORY}
-    notes = short.get("notes")
-    if isinstance(notes, list):
-        short["notes"] = [note[:LONGEST_NOTE] if isinstance(note, str) else note for note in notes]
-    return cast(TrialRow, short)
+    short = row.copy()
+    for name in TRAJECTORY:
+        short.pop(name, None)
+    short["notes"] = [note[:LONGEST_NOTE] for note in row["notes"]]
+    return short
 
 
 def row_order(tasks: Sequence[str]) -> Callable[[Key], tuple[int, int]]:
     """Return a sort key: the tasks in the order of `run.json`, then the trial. Other tasks come last."""
     position = {task: index for index, task in enumerate(tasks)}
-    return lambda key: (position.get(key[0], len(position)), key[1])
+    last = len(position)
+
+    def order(key: Key) -> tuple[int, int]:
+        task, trial = key
+        return position.get(task, last), trial
+
+    return order
 
 
 def complete_lines(path: Path) -> Iterator[bytes]:
     """Yield the lines of a file if it exists, except an incomplete last one, whose writer was killed."""
-    if path.exists():
-        with path.open("rb") as file:
-            yield from (line for line in file if line.endswith(b"\n"))
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line
 
 
 def row_of(line: bytes) -> Any:
     """Return the row in a line; None if it is not JSON, or has no key, as after a power cut."""
     with suppress(ValueError, KeyError, TypeError, RecursionError):
         row = json.loads(line)
-        if tuple(map(type, key_of(row))) == (str, int):
+        task, trial = key_of(row)
+        # `true` is no number of a trial, though Python takes it for 1.
+        if type(task) is str and type(trial) is int:
             return row
     return None
 
@@ -162,20 +182,25 @@ class JsonlFile:
     def append(self, line: bytes) -> None:
         """Add a line in one write, so that a concurrent reader finds at most the last line incomplete."""
         with writing(self.path):
-            if os.write(self._descriptor, line) != len(line):
+            written = os.write(self._descriptor, line)
+            if written != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def remove(self, task: str) -> None:
-        atomic_write(self.path, [line for line, row in self.rows() if row["task_id"] != task])
+        """Remove the rows of a task."""
+        kept = [line for line, row in self.rows() if row["task_id"] != task]
+        atomic_write(self.path, kept)
         os.close(self._descriptor)
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND)
 
     def close(self, order: Callable[[Key], tuple[int, int]]) -> None:
         """Keep one row of each trial, in this order."""
         os.close(self._descriptor)
+        # Of several rows of a trial, the last one counts.
         lines = {key_of(row): line for line, row in self.rows()}
         final = [lines[key] for key in sorted(lines, key=order)]
-        if final != list(complete_lines(self.path)):
+        written = list(complete_lines(self.path))
+        if final != written:
             atomic_write(self.path, final)
 
 

@@ -4,13 +4,12 @@ import asyncio
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from itertools import count
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 from langgraph_reflexion.envs.protocols import SupportsPlayedBy
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
@@ -68,14 +67,15 @@ class Summary:
     @property
     def clean(self) -> bool:
         """True if every task was solved or failed on its own."""
-        return not (self.statuses["fault"] or self.statuses["error"] or self.statuses["budget"])
+        cut_short = self.statuses["fault"] + self.statuses["error"] + self.statuses["budget"]
+        return cut_short == 0
 
     def as_json(self) -> dict[str, Any]:
-        return self.report.as_json() | {
-            "statuses": self.statuses,
-            "faults": self.faults,
-            "seconds": round(self.seconds, 3),
-        }
+        shown = self.report.as_json()
+        shown["statuses"] = self.statuses
+        shown["faults"] = self.faults
+        shown["seconds"] = round(self.seconds, 3)
+        return shown
 
 
 def run(settings: RunSettings, out: Path | str | None = None, observer: Observer | None = None) -> Summary:
@@ -120,7 +120,10 @@ async def arun(
     """See `run`. `axes` are the run's values on the axes of its experiment; `run.json` keeps them."""
     check_workers(settings)
     async with open_setup(settings) as setup:
-        folder = _default_folder(setup) if out is None else Path(out)
+        if out is None:
+            folder = _free_folder(setup)
+        else:
+            folder = Path(out)
         with locked(folder) as token:
             return await run_setup(setup, folder, observer, token, axes)
 
@@ -164,7 +167,7 @@ async def run_setup(
                 # A folder in which something may have happened is kept: the scheduler only rules it out.
                 begun = True
                 setup.budgets.start_clock(info.get("seconds", 0.0))
-                observer.on_start(folder, len(setup.tasks), cast(int, setup.settings.max_trials), played_by)
+                observer.on_start(folder, len(setup.tasks), setup.graph.rules.max_trials, played_by)
                 try:
                     await _run_tasks(scheduler, setup.settings, resumed=before is not None)
                 finally:
@@ -179,7 +182,8 @@ async def run_setup(
     statuses = _statuses(scheduler, setup)
     causes = _causes_of_faults(scheduler, record)
     report = report_run(read_run(folder))
-    return Summary(report, statuses, perf_counter() - started, scheduler.recorded, _grouped(causes))
+    seconds = perf_counter() - started
+    return Summary(report, statuses, seconds, scheduler.recorded, _grouped(causes))
 
 
 def _info(
@@ -250,14 +254,23 @@ async def _open_scheduler(
         added = ids[len(before["tasks"]) :]
     async with open_run(setup, record.folder, run_id) as opened:
         if opened.store and added:
-            users = {task["id"]: user_of(setup.environment, task) or settings.user for task in setup.tasks}
-            users_of_added = {task: users[task] for task in added}
-            seen = await seen_tasks(opened.store, setup.environment.name, users_of_added)
-            record.update_info(seen=[*info.get("seen", []), *seen])
+            users = _users_of(setup, set(added))
+            seen = list(info.get("seen", []))
+            seen += await seen_tasks(opened.store, setup.environment.name, users)
+            record.update_info(seen=seen)
         workers = open_workers(setup, record.folder, run_id, token, observer.on_action)
         runs = [opened.task_run(task, on_action=observer.on_action) for task in ids]
         async with workers as advance:
             yield Scheduler(runs, record, observer, setup.budgets, settings.concurrency, advance)
+
+
+def _users_of(setup: Setup, tasks: Collection[str]) -> dict[str, str | None]:
+    """Return, for each of these tasks, the user whose lessons it uses."""
+    users: dict[str, str | None] = {}
+    for task in setup.tasks:
+        if task["id"] in tasks:
+            users[task["id"]] = user_of(setup.environment, task) or setup.settings.user
+    return users
 
 
 async def _run_tasks(scheduler: Scheduler, settings: RunSettings, *, resumed: bool) -> None:
@@ -290,8 +303,14 @@ def _statuses(scheduler: Scheduler, setup: Setup) -> dict[str, int]:
 
 def _causes_of_faults(scheduler: Scheduler, record: RunRecord) -> list[str]:
     """Return the cause of the fault that ended a task, for each task that one ended."""
-    faulted = [run.task["id"] for run in scheduler.runs if run.status == "fault"]
-    return [record.trials[task, record.last_trial(task)]["fault"] for task in faulted]
+    causes: list[str] = []
+    for run in scheduler.runs:
+        if run.status != "fault":
+            continue
+        task = run.task["id"]
+        last = record.trials[task, record.last_trial(task)]
+        causes.append(last["fault"])
+    return causes
 
 
 def in_words(statuses: Mapping[str, int]) -> str:
@@ -310,11 +329,17 @@ def _grouped(causes: Sequence[str]) -> dict[str, int]:
     return {group[0]: len(group) for group in groups}
 
 
-def _default_folder(setup: Setup) -> Path:
+def _free_folder(setup: Setup) -> Path:
+    """Return the first folder under `runs/` that does not exist yet, named after the run."""
     settings = setup.settings
-    stem = re.sub(r"[^\w.-]+", "-", f"{setup.environment.name}-{settings.split}-{settings.strategy}")
-    numbered = (Path("runs", f"{stem}-{number}") for number in count(1))
-    return next(folder for folder in numbered if not folder.exists())
+    name = f"{setup.environment.name}-{settings.split}-{settings.strategy}"
+    stem = re.sub(r"[^\w.-]+", "-", name)
+    number = 1
+    while True:
+        folder = Path("runs", f"{stem}-{number}")
+        if not folder.exists():
+            return folder
+        number += 1
 
 
 def _wait_for(work: Coroutine[Any, Any, Summary]) -> Summary:

@@ -57,7 +57,10 @@ class Scheduler:
         """Return whether anything has happened: a trial, a bug, or a model's answer in a trial in flight."""
         if self.record.trials or any(run.error for run in self.runs):
             return True
-        return any([await run.answered() for run in self.runs])
+        for run in self.runs:
+            if await run.answered():
+                return True
+        return False
 
     async def restore(self) -> None:
         """Restore every task from its checkpoint, and record the trials that a dead process had not recorded yet."""
@@ -71,7 +74,8 @@ class Scheduler:
             if finished is not None:
                 self.record.restore(finished)
             last = self.record.last_trial(task)
-            if last > run.completed + 1 or (last and not run.begun):
+            beyond = last > run.completed + 1
+            if beyond or (last and not run.begun):
                 raise ConfigurationError(
                     f"{self.record.folder} holds trial {last} of {task}, and its checkpoint does not: "
                     "it cannot be resumed"
@@ -79,17 +83,22 @@ class Scheduler:
         for run in self.runs:
             if run.error:
                 continue
-            task = run.task["id"]
             run.reopen()
             await self._repair(run)
-            for trial in range(1, run.completed + 1):
-                ended = run.status != "running" and trial == run.completed
-                self.observer.on_trial(self.record.trials[task, trial], ended)
+            self._report_recorded(run)
+
+    def _report_recorded(self, run: TaskRun) -> None:
+        """Tell the observer of the trials that an earlier process has recorded."""
+        task = run.task["id"]
+        for trial in range(1, run.completed + 1):
+            is_last = trial == run.completed and run.status != "running"
+            self.observer.on_trial(self.record.trials[task, trial], is_last)
 
     async def _repair(self, run: TaskRun) -> None:
         """Restore the trials that are missing, as after a power cut, or else begin the task again."""
         task = run.task["id"]
-        if not (missing := self.record.missing(task, run.completed)):
+        missing = self.record.missing(task, run.completed)
+        if not missing:
             return
         numbers = ", ".join(map(str, missing))
         for finished in await run.find(missing):
@@ -110,7 +119,10 @@ class Scheduler:
             ConfigurationError: another process has worked on the same checkpoints.
         """
         for run in self.runs:
-            if missing := [] if run.error else self.record.missing(run.task["id"], run.completed):
+            if run.error:
+                continue
+            missing = self.record.missing(run.task["id"], run.completed)
+            if missing:
                 raise ConfigurationError(
                     f"{self.record.folder} lacks trial {missing[0]} of {run.task['id']}: another process has worked "
                     f"on the same checkpoints, as on a copy of the folder: append the copy's {TRIALS} to this "
@@ -119,7 +131,8 @@ class Scheduler:
 
     async def run_all(self) -> None:
         """Run every task until it is finished."""
-        await self._all(self._advance(run, to_end=True) for run in self.runs)
+        work = [self._advance(run, to_end=True) for run in self.runs]
+        await self._all(work)
 
     async def run_in_lockstep(self) -> None:
         """Run all tasks one trial at a time, until a trial over all of them solves nothing new.
@@ -128,20 +141,38 @@ class Scheduler:
         trials"). It acts on verdicts, as the loop does. A resumed run skips the trials that it has recorded, and
         decides the same.
         """
-        trial, before = 0, None
-        while any(run.unfinished for run in self.runs):
+        trial = 0
+        solved_before: int | None = None
+        while self._any_unfinished():
             trial += 1
-            behind = [run for run in self.runs if run.unfinished and run.completed < trial]
-            await self._all(self._advance(run, to_end=False) for run in behind)
+            work = []
+            for run in self.runs:
+                if run.unfinished and run.completed < trial:
+                    work.append(self._advance(run, to_end=False))
+            await self._all(work)
             if self.budgets.run_used_up():
                 return
-            # A task that ended by an error says nothing about the trial, and is left out.
-            solved = sum(run.status == "solved" and run.completed <= trial for run in self.runs if not run.error)
-            if solved == before:
-                if any(run.unfinished for run in self.runs):
+            solved = self._solved_within(trial)
+            if solved == solved_before:
+                # Otherwise there is nothing left that the rule could stop.
+                if self._any_unfinished():
                     self.stopped_after = trial
                 return
-            before = solved
+            solved_before = solved
+
+    def _any_unfinished(self) -> bool:
+        return any(run.unfinished for run in self.runs)
+
+    def _solved_within(self, trials: int) -> int:
+        """Return the number of tasks that were solved in at most N trials."""
+        solved = 0
+        for run in self.runs:
+            # A task that ended by an error says nothing about the trial, and is left out.
+            if run.error:
+                continue
+            if run.status == "solved" and run.completed <= trials:
+                solved += 1
+        return solved
 
     async def _advance(self, run: TaskRun, *, to_end: bool) -> None:
         # A task keeps its slot to its last trial, so that it is finished before others begin.
@@ -170,8 +201,9 @@ class Scheduler:
             await asyncio.gather(*tasks)
         except BaseException:
             # Other people's code may swallow a cancellation: repeat it.
-            while pending := [task for task in tasks if not task.done()]:
+            pending = set(tasks)
+            while pending:
                 for task in pending:
                     task.cancel()
-                await asyncio.wait(pending, timeout=1)
+                _, pending = await asyncio.wait(pending, timeout=1)
             raise

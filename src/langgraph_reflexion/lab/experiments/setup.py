@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
@@ -49,7 +48,8 @@ class SharedBudgets(Budgets):
     def account(self, task: str, config: RunnableConfig, spent: Consumption) -> None:
         """Add what a task has spent in another process."""
         with self._lock:
-            self._total = self._total + (spent - self.spent(task, config))
+            increase = spent - self.spent(task, config)
+            self._total = self._total + increase
             self._seen[account_key(task, config)] = spent
 
     def take_over(
@@ -58,7 +58,15 @@ class SharedBudgets(Budgets):
         """Continue an account: what the task and the run have spent, and the seconds on the run's clock."""
         with self._lock:
             self._seen[account_key(task, config)] = spent
-            self._total = Consumption._make(max(pair) for pair in zip(self._total, total, strict=True))
+            # Either account may know of trials that the other one does not know of yet.
+            known = self._total
+            self._total = Consumption(
+                actions=max(known.actions, total.actions),
+                llm_calls=max(known.llm_calls, total.llm_calls),
+                tokens=max(known.tokens, total.tokens),
+                cost=max(known.cost, total.cost),
+                seconds=max(known.seconds, total.seconds),
+            )
             self.start_clock(seconds)
 
 
@@ -89,7 +97,8 @@ def set_up(
     """Build the graph of a run and read its tasks."""
     rules = settings.rules(environment)
     settings = settings.resolved(environment, rules)
-    budgets = SharedBudgets(**{scope: limits.budget() for scope, limits in settings.budgets.items()})
+    limits_of = {scope: limits.budget() for scope, limits in settings.budgets.items()}
+    budgets = SharedBudgets(**limits_of)
     tasks = tasks_of(environment, settings.split, settings.limit)
     if not tasks:
         raise ConfigurationError(f"the split {settings.split!r} of {settings.environment} has no tasks")
@@ -106,15 +115,20 @@ def set_up(
     )
     for client in graph.clients:
         # A batch whose model never answers stops, also around an agent of the user's.
-        client.answered = False
+        client.await_first_answer()
     if settings.first_trial_of is not None:
         share_first_trials(graph, settings, ids)
-    secrets: list[str] = []
+    return Setup(settings, graph, tasks, budgets, environment, _secrets(graph, settings))
+
+
+def _secrets(graph: ReflexionGraph, settings: RunSettings) -> list[str]:
+    """Return the keys of a run's models, and the passwords of its databases, each once."""
+    found: dict[str, None] = {}
     for client in graph.clients:
-        secrets += secrets_of(client.model, settings.base_url)
+        found.update(dict.fromkeys(secrets_of(client.model, settings.base_url)))
     for address in (settings.database, settings.lessons):
-        secrets += database_secrets(address)
-    return Setup(settings, graph, tasks, budgets, environment, list(dict.fromkeys(secrets)))
+        found.update(dict.fromkeys(database_secrets(address)))
+    return list(found)
 
 
 @asynccontextmanager
@@ -141,20 +155,26 @@ async def open_run(setup: Setup, folder: Path, run_id: str) -> AsyncIterator[Ope
         if settings.lessons:
             store = await stack.enter_async_context(open_lessons(settings.lessons))
         graph = setup.graph.compile(checkpointer=saver, store=store)
-        make = partial(
-            TaskRun,
-            graph,
-            reflects=Strategy(cast(str, settings.strategy)).reflects,
-            max_trials=cast(int, settings.max_trials),
-            budgets=setup.budgets,
-            review=partial(review, setup.environment),
-            lock=await stack.enter_async_context(open_task_lock(settings.database)),
-        )
+        rules = setup.graph.rules
+        reflects = Strategy(rules.strategy).reflects
+        lock = await stack.enter_async_context(open_task_lock(settings.database))
         tasks = {task["id"]: task for task in setup.tasks}
 
         def task_run(name: str, **more: Any) -> TaskRun:
             task = tasks[name]
-            return make(task, f"{run_id}:{name}", user=user_of(setup.environment, task), **more)
+            thread = f"{run_id}:{name}"
+            return TaskRun(
+                graph,
+                task,
+                thread,
+                reflects=reflects,
+                max_trials=rules.max_trials,
+                budgets=setup.budgets,
+                review=partial(review, setup.environment),
+                lock=lock,
+                user=user_of(setup.environment, task),
+                **more,
+            )
 
         yield OpenRun(store, task_run)
 
@@ -173,8 +193,10 @@ async def _close(environment: Environment) -> None:
 @asynccontextmanager
 async def _connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttpxClient | None]":
     """Open the connections of a run's OpenAI models, which belong to its event loop; None if it has none."""
-    named = (settings.model, settings.reflection_model)
-    if not any(name and name.startswith("openai:") for name in named):
+    named = [settings.model]
+    if settings.reflection_model:
+        named.append(settings.reflection_model)
+    if not any(name.startswith("openai:") for name in named):
         yield None
         return
     from langgraph_reflexion.models.connections import bounded_connections

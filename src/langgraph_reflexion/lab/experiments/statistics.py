@@ -51,7 +51,10 @@ class SeedStats(NamedTuple):
     @property
     def text(self) -> str:
         """The mean in per cent, with the standard deviation if there is one."""
-        return f"{100 * self.mean:.0f}" + (f" ± {100 * self.sd:.0f}" if self.sd is not None else "")
+        mean = f"{100 * self.mean:.0f}"
+        if self.sd is None:
+            return mean
+        return f"{mean} ± {100 * self.sd:.0f}"
 
 
 def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
@@ -61,20 +64,29 @@ def interval(solved: Mapping[str, Sequence[bool]]) -> Interval | None:
     a cluster: what counts is the effective sample size (Korn and Graubard 1998), which lies between the number of
     tasks and the number of answers.
     """
-    answers = [each for task in solved.values() for each in task]
+    answers = 0
+    right = 0
+    for of_task in solved.values():
+        answers += len(of_task)
+        right += sum(of_task)
     if not answers:
         return None
     size = _effective_size(solved.values())
-    return wilson(size * sum(answers) / len(answers), size)
+    return wilson(size * right / answers, size)
 
 
 def wilson(solved: float, tasks: float) -> Interval:
     """Return Wilson's interval of a share; effective numbers need not be whole."""
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = solved / tasks
-    middle = (share + z * z / (2 * tasks)) / (1 + z * z / tasks)
-    half = z / (1 + z * z / tasks) * (share * (1 - share) / tasks + z * z / (4 * tasks * tasks)) ** 0.5
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    shrinkage = 1 + z * z / tasks
+    middle = (share + z * z / (2 * tasks)) / shrinkage
+    variance = share * (1 - share) / tasks + z * z / (4 * tasks * tasks)
+    half = z / shrinkage * variance**0.5
+    # Rounding errors would leave the range of shares.
+    low = max(0.0, middle - half)
+    high = min(1.0, middle + half)
+    return Interval(low, high)
 
 
 def sign_test(differences: Collection[int]) -> SignTest:
@@ -84,25 +96,36 @@ def sign_test(differences: Collection[int]) -> SignTest:
         differences: For each task, the number of seeds under which only the first strategy solved it, minus the
             number under which only the second did. So a task votes once, however many seeds it was run under.
     """
-    wins, losses = sum(each > 0 for each in differences), sum(each < 0 for each in differences)
+    wins = sum(each > 0 for each in differences)
+    losses = sum(each < 0 for each in differences)
     voted = wins + losses
-    tail = sum(comb(voted, each) for each in range(min(wins, losses) + 1))
-    return SignTest(wins, losses, min(1.0, 2 * tail / 2**voted), len(differences))
+    # The number of ways in which votes of a fair coin would be at least as uneven, on one side.
+    tail = 0
+    for fewer in range(min(wins, losses) + 1):
+        tail += comb(voted, fewer)
+    p = 2 * tail / 2**voted
+    return SignTest(wins, losses, min(1.0, p), len(differences))
 
 
 def seed_stats(shares: Sequence[float]) -> SeedStats:
     """Return the statistics of shares, one for each seed."""
-    return SeedStats(tuple(shares), fmean(shares), stdev(shares) if len(shares) > 1 else None)
+    deviation = None
+    if len(shares) > 1:
+        deviation = stdev(shares)
+    return SeedStats(tuple(shares), fmean(shares), deviation)
 
 
 def format_p(p: float) -> str:
     """Return a p for a table; three decimals."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.3f}"
 
 
 def _effective_size(clusters: Collection[Sequence[bool]]) -> float:
     """Return the number of independent answers that clustered answers are worth."""
-    tasks, answers = len(clusters), sum(map(len, clusters))
+    tasks = len(clusters)
+    answers = sum(map(len, clusters))
     share = sum(map(sum, clusters)) / answers
     if tasks == answers:
         return float(answers)
@@ -111,4 +134,8 @@ def _effective_size(clusters: Collection[Sequence[bool]]) -> float:
     # The variance of a ratio of totals over clusters.
     squares = sum((sum(each) - share * len(each)) ** 2 for each in clusters)
     variance = tasks / (tasks - 1) * squares / answers**2
-    return min(float(answers), max(float(tasks), share * (1 - share) / variance)) if variance else float(answers)
+    if not variance:
+        return float(answers)
+    size = share * (1 - share) / variance
+    size = max(float(tasks), size)
+    return min(float(answers), size)

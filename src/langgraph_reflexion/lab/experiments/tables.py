@@ -42,25 +42,37 @@ class Table:
     """Whether there are many narrow columns."""
 
     def print(self, console: Console) -> None:
-        table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if self.dense else 1))
+        """Print the table."""
+        between = 1
+        if self.dense:
+            between = 0
+        table = TerminalTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, between))
         table.add_column(self.head[0], overflow="fold")
         for name in self.head[1:]:
             table.add_column(Text(name), justify="right")
-        columns = max(1, len(self.head) - 1)
-        longest = 0
+        bar = self._bar(console.width)
         for row in self.rows:
-            shares = [cell for cell in row if isinstance(cell, PercentCell)]
-            longest = max([longest, *(len(cell.text) for cell in shares)])
-        bar = max(0, min(BAR, (console.width - 8) // columns - longest - 4))
-        for row in self.rows:
+            # A heading within the table.
             if len(row) == 1:
                 table.add_section()
-            table.add_row(*(_drawn(cell, bar) for cell in row))
+            drawn = [_drawn(cell, bar) for cell in row]
+            table.add_row(*drawn)
         console.print(Text(self.title, "bold"))
         console.print(table)
         if self.caption:
             console.print(Text(printable(self.caption), "dim"))
             console.print()
+
+    def _bar(self, width: int) -> int:
+        """Return the characters of the longest bar in a terminal of this width."""
+        longest = 0
+        for row in self.rows:
+            for cell in row:
+                if isinstance(cell, PercentCell):
+                    longest = max(longest, len(cell.text))
+        columns = max(1, len(self.head) - 1)
+        room = (width - 8) // columns - longest - 4
+        return max(0, min(BAR, room))
 
     def __repr__(self) -> str:
         return f"<table {self.title!r}: {len(self.rows)} rows>"
@@ -68,8 +80,9 @@ class Table:
     def html(self) -> Markup:
         """Return the table as HTML, every text escaped."""
         column = Markup('<th scope="col">{}</th>')
-        head = Markup("").join(column.format(name) for name in self.head)
-        rows = Markup("\n").join(self._row(row) for row in self.rows)
+        columns = [column.format(name) for name in self.head]
+        head = Markup("").join(columns)
+        rows = Markup("\n").join(map(self._row, self.rows))
         caption = Markup("")
         if self.caption:
             caption = Markup('\n<p class="facts">{}</p>').format(printable(self.caption))
@@ -82,7 +95,9 @@ class Table:
         return framed(self.html())
 
     def _row(self, row: Sequence[Cell]) -> Markup:
-        name, *cells = row
+        """Return a row as HTML; a single cell spans the table."""
+        name = row[0]
+        cells = row[1:]
         span = Markup("")
         if not cells:
             span = Markup(' colspan="{}"').format(len(self.head))
@@ -102,6 +117,8 @@ def _drawn(cell: Cell, bar: int) -> Text:
 
 
 def _html(cell: Cell) -> Markup:
+    """Return a cell as HTML; the style sheet draws the bar of a share."""
     if isinstance(cell, PercentCell):
-        return Markup('<td class="share" style="--share:{}%">{}</td>').format(round(100 * cell.share, 1), cell.text)
+        percent = round(100 * cell.share, 1)
+        return Markup('<td class="share" style="--share:{}%">{}</td>').format(percent, cell.text)
     return Markup("<td>{}</td>").format(printable(cell))

@@ -13,17 +13,18 @@ import traceback
 from collections.abc import Callable, Collection
 from contextlib import aclosing
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
 
 from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.graph.resume import resume_point
 from langgraph_reflexion.lab.experiments.locks import TaskLock
-from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, trajectory_of
+from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, add_trajectory
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import steps_in
 from langgraph_reflexion.memory.useful import was_rejected
@@ -63,10 +64,13 @@ class TaskError(Exception):
     def of(cls, error: BaseException) -> "TaskError":
         """Wrap the exception that the bug has raised."""
         try:
-            message = sanitize(" ".join(str(error).split()))[:MAX_CHARS]
+            in_one_line = " ".join(str(error).split())
+            message = sanitize(in_one_line)[:MAX_CHARS]
         except Exception:  # `__str__` may have a bug, too
             message = "(no text)"
-        return cls(f"{type(error).__name__}: {message}", "".join(traceback.format_exception(error)))
+        name = type(error).__name__
+        text = "".join(traceback.format_exception(error))
+        return cls(f"{name}: {message}", text)
 
 
 @dataclass(eq=False)
@@ -95,9 +99,12 @@ class TaskRun:
     """The bug that ended it in this process."""
 
     def __post_init__(self) -> None:
-        named = {} if self.user is None else {"user_id": self.user}
-        self.config = RunnableConfig(configurable={"thread_id": self.thread, RECORD_PROMPTS: True, **named})
-        self._stopped: dict[str, Any] | None = None
+        configurable: dict[str, Any] = {"thread_id": self.thread, RECORD_PROMPTS: True}
+        if self.user is not None:
+            configurable["user_id"] = self.user
+        self.config = RunnableConfig(configurable=configurable)
+        # The state in which an earlier process has left a finished trial, until `reopen`.
+        self._stopped: ReflexionState | None = None
 
     @property
     def status(self) -> Status:
@@ -117,48 +124,62 @@ class TaskRun:
         Its state alone says whether it is finished: after a crash between two writes, LangGraph may report no next
         node.
         """
-        values = await self._values()
+        state = await self._last_state()
         # Before the first reset, there is nothing to resume.
-        if "status" not in values:
+        if "status" not in state:
             return None
         self.begun = True
-        self._stopped = values if self._read(values) else None
-        return await self._finished(values) if self._stopped else None
+        self._stopped = None
+        if not self._read(state):
+            return None
+        self._stopped = state
+        return await self._finished(state)
 
     def reopen(self) -> None:
         """Continue an ended task if there is a reason to. All tasks must have been restored."""
-        values, self._stopped = cast(ReflexionState, self._stopped), None
-        if (
-            not values
-            or (self.status == "failed" and values["trial"] >= self.max_trials)
-            or (self.status == "budget" and self.budgets.used_up(values, self.config))
-        ):
+        state = self._stopped
+        self._stopped = None
+        if state is None:
             return
-        if resume_point(values) is not None:
-            # A trial that was cut short, or the reflection on it, is repeated.
-            cut_short = values["trials"][-1]["stop_reason"] in ("budget", "fault")
-            completed = len(values["trials"]) - (cut_short or self.reflects)
-            self.progress = self.progress._replace(status="running", completed=completed)
+        if self.status == "failed" and state["trial"] >= self.max_trials:
+            return
+        if self.status == "budget" and self.budgets.used_up(state, self.config):
+            return
+        if resume_point(state) is None:
+            return
+        completed = len(state["trials"])
+        cut_short = state["trials"][-1]["stop_reason"] in ("budget", "fault")
+        # A trial that was cut short, or the reflection on it, is repeated.
+        if cut_short or self.reflects:
+            completed -= 1
+        self.progress = self.progress._replace(status="running", completed=completed)
 
     async def find(self, trials: Collection[int]) -> list[Finished]:
         """Return those of these trials that the checkpoints hold: with a history all, otherwise the last one."""
         found: dict[int, Finished] = {}
-        async for each in self.graph.aget_state_history(self.config):
-            trial: int = each.values.get("trial", 0)
-            if trial in trials and trial not in found and self._ended(each.values):
-                found[trial] = await self._finished(each.values)
+        async for snapshot in self.graph.aget_state_history(self.config):
+            state = _state_of(snapshot)
+            trial = state.get("trial", 0)
+            if trial not in trials or trial in found:
+                continue
+            if self._ended(state):
+                found[trial] = await self._finished(state)
         return list(found.values())
 
     async def begin_again(self) -> None:
         """Forget the task's checkpoints, and begin with its first trial."""
-        saver = cast(BaseCheckpointSaver[Any], self.graph.checkpointer)
+        saver = self.graph.checkpointer
+        assert isinstance(saver, BaseCheckpointSaver)  # no run is compiled without one
         await saver.adelete_thread(self.thread)
         self.budgets.start_task(self.task["id"], self.config)
-        self.progress, self.begun, self._stopped = TaskProgress(), False, None
+        self.progress = TaskProgress()
+        self.begun = False
+        self._stopped = None
 
     async def answered(self) -> bool:
         """Return whether a model has answered a call of the trial in flight."""
-        return bool((await self._values()).get("usage"))
+        state = await self._last_state()
+        return bool(state.get("usage"))
 
     async def advance(self) -> Finished:
         """Run the next trial to its end, or the one in flight, with the reflection that follows it.
@@ -173,114 +194,187 @@ class TaskRun:
             return await self._advance(self.progress)
 
     async def _advance(self, known: TaskProgress) -> Finished:
-        values = await self._values()
-        start = None if "status" in values else {"task": self.task}
-        if start is None:
-            ended = self._read(values)
-            if ended and self.progress.checkpoint != known.checkpoint and self._is_beyond(known):
-                return await self._finished(values)
-            if going_on := resume_point(cast(ReflexionState, values)):
-                await self.graph.aupdate_state(self.config, *going_on)
+        """See `advance`. `known` is the progress as the caller knows it, which another process may have outrun."""
+        state = await self._last_state()
+        if "status" not in state:
+            return await self._run_to_end({"task": self.task}, known)
+        ended = self._read(state)
+        moved = self.progress.checkpoint != known.checkpoint
+        if ended and moved and self._is_beyond(known):
+            return await self._finished(state)
+        going_on = resume_point(state)
+        if going_on:
+            await self.graph.aupdate_state(self.config, going_on.values, going_on.as_node)
+        return await self._run_to_end(None, known)
+
+    async def _run_to_end(self, start: dict[str, Any] | None, known: TaskProgress) -> Finished:
+        """Run the graph until a trial has ended; from `start`, or from the last checkpoint without one."""
         # A checkpoint of the stock savers may hold the end of the last trial as a pending write: then the first
         # pass only applies it.
         for _ in range(2):
             await self._pass(start)
-            start, values = None, await self._values()
-            if self._read(values) and self._is_beyond(known):
-                return await self._finished(values)
-        raise RuntimeError(f"the graph made no progress in trial {values['trial']} of {self.task['id']}")
+            start = None
+            state = await self._last_state()
+            if self._read(state) and self._is_beyond(known):
+                return await self._finished(state)
+        raise RuntimeError(f"the graph made no progress in trial {state['trial']} of {self.task['id']}")
 
     def _is_beyond(self, known: TaskProgress) -> bool:
+        """Return whether the task has come further than it is known to be."""
         return self.completed > known.completed or self.status != "running"
 
     async def _pass(self, start: dict[str, Any] | None) -> None:
+        """Run the graph once, up to the last node of a trial."""
+        last_node = "evaluate"
+        if self.reflects:
+            last_node = "reflect"
         stream: Any = self.graph.astream(
             start,
             self.config,
             stream_mode="updates",
-            interrupt_after=["reflect" if self.reflects else "evaluate"],
+            interrupt_after=[last_node],
             # Otherwise the stock savers write in the background, and a killed process loses their queue.
             durability="sync",
         )
         try:
-            async with aclosing(stream):
-                async for update in stream:
-                    for node, written in update.items():
-                        if isinstance(written, dict):  # the interrupt is an update, too
-                            self._watch(node, written)
+            await self._follow(stream)
         except PASSED_ON:
             raise
         except BaseException as error:
-            await self._values()  # an unreadable checkpoint is a problem of the run, not of the task
+            await self._last_state()  # an unreadable checkpoint is a problem of the run, not of the task
             raise TaskError.of(error) from error
 
+    async def _follow(self, stream: Any) -> None:
+        """Watch every update of the graph to its end."""
+        async with aclosing(stream):
+            async for update in stream:
+                for node, written in update.items():
+                    # The interrupt is an update, too.
+                    if isinstance(written, dict):
+                        self._watch(node, written)
+
     def _watch(self, node: str, written: dict[str, Any]) -> None:
-        if node == "observe" and any(step["action"] is not None for step in steps_in(written)):
+        if node != "observe":
+            return
+        if any(step["action"] is not None for step in steps_in(written)):
             self.on_action()
 
-    async def _values(self) -> dict[str, Any]:
+    async def _last_state(self) -> ReflexionState:
+        """Return the state in the task's last checkpoint; an empty one before the first `reset`."""
         snapshot = await self.graph.aget_state(self.config)
         checkpoint = snapshot.config["configurable"].get("checkpoint_id", "")
         self.progress = self.progress._replace(checkpoint=checkpoint)
-        return snapshot.values
+        return _state_of(snapshot)
 
-    def _read(self, values: dict[str, Any]) -> bool:
+    def _read(self, state: ReflexionState) -> bool:
         """Update the progress. Returns whether the state holds a finished trial."""
-        self.budgets.record(cast(ReflexionState, values), self.config)
-        trials, ended = values["trials"], self._ended(values)
-        evaluated = bool(trials) and trials[-1]["trial"] == values["trial"]
-        completed = len(trials) - (evaluated and not ended)
-        self.progress = self.progress._replace(status=values["status"], completed=completed)
+        self.budgets.record(state, self.config)
+        ended = self._ended(state)
+        completed = len(state["trials"])
+        # A trial that waits for its reflection is not finished.
+        if _evaluated(state) and not ended:
+            completed -= 1
+        self.progress = self.progress._replace(status=state["status"], completed=completed)
         return ended
 
-    def _ended(self, values: dict[str, Any]) -> bool:
-        trials, trial, status = values["trials"], values["trial"], values["status"]
-        evaluated = bool(trials) and trials[-1]["trial"] == trial
-        reflected = bool(values["reflections"]) and values["reflections"][-1]["trial"] == trial
+    def _ended(self, state: ReflexionState) -> bool:
+        """Return whether the current trial is finished."""
+        if not _evaluated(state):
+            return False
+        if state["status"] != "running" or not self.reflects:
+            return True
         # A useless reflection is not kept, and nothing else follows it.
-        reflected = reflected or (evaluated and was_rejected(trials[-1]["notes"]))
-        return evaluated and (status != "running" or reflected or not self.reflects)
+        rejected = was_rejected(state["trials"][-1]["notes"])
+        return rejected or _reflection(state) is not None
 
-    async def _finished(self, values: dict[str, Any]) -> Finished:
-        record, usage = values["trials"][-1], add_usage(*values["usage"].values())
-        lesson = values["reflections"][-1] if values["reflections"] else None
-        reflection = lesson["text"] if lesson and lesson["trial"] == record["trial"] else None
-        evaluation = values["evaluation"] if record["verdict"] is not None else None
-        steps, episode = values["trajectory"], values["episode"]
-        trial = FinishedTrial(
-            number=record["trial"],
-            actions=actions_of(cast(ReflexionState, values)),
-            snapshot=episode["snapshot"],
-            verdict=record["verdict"],
-            stop_reason=record["stop_reason"],
-            feedback=evaluation["feedback"] if evaluation else "",
-            observation=steps[-1]["observation"] if steps else episode["observation"],
-            reflection=reflection,
-        )
+    async def _finished(self, state: ReflexionState) -> Finished:
+        """Return the finished trial that a state holds, reviewed by the environment."""
+        trial = _finished_trial(state)
         try:
-            review = await to_thread(self.review, values["task"], trial)
+            review = await to_thread(self.review, state["task"], trial)
         except PASSED_ON:
             raise
         except BaseException as error:
             raise TaskError.of(error) from error
-        row: dict[str, Any] = {
-            "task_id": self.task["id"],
-            "trial": record["trial"],
-            "success": record["success"] if review.success is None else review.success,
-            "gradable": review.gradable,
-            "verdict": record["verdict"],
-            "score": record["score"],
-            "stop_reason": record["stop_reason"],
-            "actions": record["actions"],
-            **usage,
-            "usage": values["usage"],
-            "measures": review.measures,
-            "reflection": reflection,
-            "notes": values["notes"],
-            "fault": values["fault"],
-            "seconds": round(values["seconds"] - episode["began"], 3),
-            **trajectory_of(values),
-        }
-        if record.get("unverified"):
-            row["unverified"] = True
-        return Finished(cast(TrialRow, row), review.files, values.get("sent_prompts", []))
+        row = _row(self.task["id"], state, review)
+        return Finished(row, review.files, state.get("sent_prompts", []))
+
+
+def _state_of(snapshot: StateSnapshot) -> ReflexionState:
+    """Return the state in a checkpoint, whose type LangGraph does not tell."""
+    values: Any = snapshot.values
+    state: ReflexionState = values
+    return state
+
+
+def _evaluated(state: ReflexionState) -> bool:
+    """Return whether the current trial has its record."""
+    trials = state["trials"]
+    return bool(trials) and trials[-1]["trial"] == state["trial"]
+
+
+def _reflection(state: ReflexionState) -> str | None:
+    """Return the reflection on the current trial; None without one."""
+    reflections = state["reflections"]
+    if not reflections or reflections[-1]["trial"] != state["trial"]:
+        return None
+    return reflections[-1]["text"]
+
+
+def _finished_trial(state: ReflexionState) -> FinishedTrial:
+    """Return the current trial, which is finished, as the environment reviews it."""
+    record = state["trials"][-1]
+    episode = state["episode"]
+    observation = episode["observation"]
+    if state["trajectory"]:
+        observation = state["trajectory"][-1]["observation"]
+    # Without a verdict, the state holds the evaluation of the trial before.
+    feedback = ""
+    evaluation = state["evaluation"]
+    if evaluation and record["verdict"] is not None:
+        feedback = evaluation["feedback"]
+    return FinishedTrial(
+        number=record["trial"],
+        actions=actions_of(state),
+        snapshot=episode["snapshot"],
+        verdict=record["verdict"],
+        stop_reason=record["stop_reason"],
+        feedback=feedback,
+        observation=observation,
+        reflection=_reflection(state),
+    )
+
+
+def _row(task: str, state: ReflexionState, review: Review) -> TrialRow:
+    """Return the row of the current trial, which is finished."""
+    record = state["trials"][-1]
+    usage = add_usage(*state["usage"].values())
+    seconds = state["seconds"] - state["episode"]["began"]
+    success = review.success
+    if success is None:
+        success = record["success"]
+    row = TrialRow(
+        task_id=task,
+        trial=record["trial"],
+        success=success,
+        gradable=review.gradable,
+        verdict=record["verdict"],
+        score=record["score"],
+        stop_reason=record["stop_reason"],
+        actions=record["actions"],
+        llm_calls=usage["llm_calls"],
+        cached_calls=usage["cached_calls"],
+        input_tokens=usage["input_tokens"],
+        output_tokens=usage["output_tokens"],
+        cost=usage["cost"],
+        usage=state["usage"],
+        measures=review.measures,
+        reflection=_reflection(state),
+        notes=state["notes"],
+        fault=state["fault"],
+        seconds=round(seconds, 3),
+    )
+    add_trajectory(row, state)
+    if record.get("unverified"):
+        row["unverified"] = True
+    return row

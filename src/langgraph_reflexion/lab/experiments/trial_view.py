@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 NO_PROMPTS = "No prompts are recorded: what they contained is derived from strategy and memory size."
 """The note on `TrialView.remembered` and `TrialView.last_attempt` of a run without recorded prompts."""
 
+VERDICTS = {True: "accepted", False: "not accepted", None: "no verdict"}
+TRUTHS = {True: "solved", False: "not solved", None: "not known"}
+"""A verdict, and the truth, in words."""
+
 
 @dataclass(frozen=True)
 class TrialView:
@@ -46,12 +50,13 @@ class TrialView:
     @property
     def facts(self) -> list[str]:
         """What its prompts contained, and which of its steps are not shown, in sentences."""
-        said = []
+        said: list[str] = []
         if self.last_attempt:
             said.append(f"In the prompt: every step of trial {self.last_attempt}.")
         if self.remembered:
             said.append(f"In the prompt: reflections on {_trials_in_words(self.remembered)}.")
-        lessons = ", ".join(lesson["id"] for lesson in self.row.get("lessons", []))
+        ids = [lesson["id"] for lesson in self.row.get("lessons", [])]
+        lessons = ", ".join(ids)
         if lessons:
             said.append(f"In the prompt: lessons {printable(lessons)}.")
         if "steps" not in self.row:
@@ -67,10 +72,10 @@ class TrialView:
     def outcome(self) -> str:
         """Verdict, truth, reason of failure and number of actions, in words."""
         row = self.row
-        verdict = {True: "accepted", False: "not accepted", None: "no verdict"}[row["verdict"]]
+        verdict = VERDICTS[row["verdict"]]
         if row.get("unverified"):
             verdict += " (unverified)"
-        truth = {True: "solved", False: "not solved", None: "not known"}[row["success"]]
+        truth = TRUTHS[row["success"]]
         reason = failure(row) or ""
         if row["success"] is None and reason == WRONG_ANSWER:
             reason = ""  # it is only known that it was not accepted
@@ -117,10 +122,10 @@ class TrialView:
 
 def _trials_in_words(trials: Sequence[int]) -> str:
     """Return some trials in words: `trial 1`, `trials 1 and 2`, `trials 1, 2 and 3`."""
-    *others, last = map(str, trials)
-    if not others:
-        return f"trial {last}"
-    return f"trials {', '.join(others)} and {last}"
+    if len(trials) == 1:
+        return f"trial {trials[0]}"
+    others = ", ".join(map(str, trials[:-1]))
+    return f"trials {others} and {trials[-1]}"
 
 
 def _step_as_json(step: "Step") -> list[Any]:
@@ -143,7 +148,8 @@ def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[T
     before: TrialRow | None = None
     for row in rows:
         if truth_unknown:
-            row = TrialRow(**{**row, "success": None})
+            row = row.copy()
+            row["success"] = None
         remembered: list[int] = []
         if strategy.reflects:
             remembered = _remembered(settings, rows, row["trial"])
@@ -158,7 +164,10 @@ def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[T
 
 def _remembered(settings: Mapping[str, Any], rows: Sequence[TrialRow], trial: int) -> list[int]:
     """Return the trials whose reflections were in the prompt of a trial, oldest first."""
-    reflected = [row["trial"] for row in rows if row["trial"] < trial and row["reflection"]]
+    reflected: list[int] = []
+    for row in rows:
+        if row["reflection"] and row["trial"] < trial:
+            reflected.append(row["trial"])
     size = settings.get("memory_size")
     # Other memories drop no reflection; at most they condense the oldest.
     windowed = settings.get("memory", "window") == "window"

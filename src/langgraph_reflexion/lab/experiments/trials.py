@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from rich.console import Console, RenderableType
@@ -15,7 +15,7 @@ from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.prompts import Place, SentPrompt, prompt_for
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, described, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_run
-from langgraph_reflexion.lab.experiments.rows import TrialRow, trajectory_of
+from langgraph_reflexion.lab.experiments.rows import TrialRow, add_trajectory
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, first_difference, trial_views
 from langgraph_reflexion.models.recorded import add_usage
 from langgraph_reflexion.support.text import printable
@@ -46,11 +46,12 @@ class Trials:
         Raises:
             ConfigurationError: there is no such trial.
         """
-        found = tuple(replace(view, shared_with="") for view in self.views if view.row["trial"] == trial)
-        if not found:
-            numbers = ", ".join(str(view.row["trial"]) for view in self.views)
-            raise ConfigurationError(f"{printable(self.title)} has no trial {trial}: it has {numbers}")
-        return replace(self, views=found)
+        for view in self.views:
+            if view.row["trial"] == trial:
+                with_every_step = replace(view, shared_with="")
+                return replace(self, views=(with_every_step,))
+        numbers = ", ".join(str(view.row["trial"]) for view in self.views)
+        raise ConfigurationError(f"{printable(self.title)} has no trial {trial}: it has {numbers}")
 
     def prompt(self, trial: int, step: Place = None) -> SentPrompt:
         """Return what a model was sent at a step; by default, for the reflection on the trial.
@@ -69,8 +70,9 @@ class Trials:
         """Print the trials; to the terminal by default."""
         console = console or Console(highlight=False)
         console.print(Text(printable(self.title), "bold"))
-        for facts in self.caption.splitlines():
-            for words in in_lines(facts.split(BETWEEN), console.width):
+        for said in self.caption.splitlines():
+            facts = said.split(BETWEEN)
+            for words in in_lines(facts, console.width):
                 console.print(Text(words, "dim"))
         for view in self.views:
             for line in _lines(view):
@@ -79,8 +81,11 @@ class Trials:
     def html(self) -> Markup:
         trials = []
         for view in self.views:
-            more = {"outcome": view.outcome, "hidden": view.hidden_steps, "facts": view.facts}
-            trials.append(view.as_json() | more)
+            trial = view.as_json()
+            trial["outcome"] = view.outcome
+            trial["hidden"] = view.hidden_steps
+            trial["facts"] = view.facts
+            trials.append(trial)
         return fill("trials.html.j2", title=printable(self.title), caption=self.caption, trials=trials)
 
     def __repr__(self) -> str:
@@ -104,15 +109,18 @@ class SideBySide:
     def _repr_html_(self) -> str:
         left = _compared(self.one, self.other, "")
         right = _compared(self.other, self.one, "on the left")
-        return framed(Markup('<div class="beside">\n{}\n</div>').format(left.html() + right.html()))
+        both = left.html() + right.html()
+        beside = Markup('<div class="beside">\n{}\n</div>').format(both)
+        return framed(beside)
 
 
 def _compared(trials: Trials, other: Trials, shared_with: str) -> Trials:
     """Return trials that know how many first steps they share with the same trials of another branch or run."""
     known = {view.row["trial"]: view.row for view in other.views}
-    views = []
+    views: list[TrialView] = []
     for view in trials.views:
-        shared = first_difference(known.get(view.row["trial"]), view.row)
+        same_trial = known.get(view.row["trial"])
+        shared = first_difference(same_trial, view.row)
         views.append(replace(view, shared_steps=shared, shared_with=shared_with))
     return replace(trials, views=tuple(views))
 
@@ -135,9 +143,11 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     # The state that came last, whichever trial it is of.
     final = list(last.values())[-1]
     task = final["task"]
+    # A state may hold the last few only.
     reflections: dict[int, str] = {}
     for state in last.values():
-        reflections.update({each["trial"]: each["text"] for each in state["reflections"]})
+        for reflection in state["reflections"]:
+            reflections[reflection["trial"]] = reflection["text"]
     records = {record["trial"]: record for record in final["trials"]}
     views: list[TrialView] = []
     before: TrialRow | None = None
@@ -157,12 +167,20 @@ def _last_states(states: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, 
         # The first state holds the input only.
         if "episode" not in state or "trial" not in state:
             continue
-        if last:
-            latest = max(last)
-            if state["trial"] < latest or state["task"]["id"] != last[latest]["task"]["id"]:
-                last.clear()  # another task began on the thread
+        if last and _begins_again(state, last):
+            last.clear()
         last[state["trial"]] = state
     return last
+
+
+def _begins_again(state: Mapping[str, Any], last: Mapping[int, Mapping[str, Any]]) -> bool:
+    """Return whether a state belongs to another task, which began on the thread after these trials."""
+    latest = max(last)
+    if state["trial"] < latest:
+        return True
+    task: str = state["task"]["id"]
+    before: str = last[latest]["task"]["id"]
+    return task != before
 
 
 def _view(row: TrialRow, state: Mapping[str, Any] | None, before: TrialRow | None) -> TrialView:
@@ -171,8 +189,11 @@ def _view(row: TrialRow, state: Mapping[str, Any] | None, before: TrialRow | Non
     remembered: list[int] = []
     attempt = None
     if state:
-        row = cast(TrialRow, {**row, **trajectory_of(state)})
-        remembered = [each["trial"] for each in state["reflections"] if each["trial"] < trial]
+        row = row.copy()
+        add_trajectory(row, state)
+        for reflection in state["reflections"]:
+            if reflection["trial"] < trial:
+                remembered.append(reflection["trial"])
         if state.get("last_attempt"):
             attempt = trial - 1
     shared = first_difference(before, row)
@@ -251,41 +272,74 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
     if not view.hidden_steps:
         yield Text(trial["observation"])
     hidden = view.hidden_steps
-    shown = enumerate(trial["steps"][hidden:], hidden)
-    for place, (number, thought, action, observation) in shown:
+    for place, step in enumerate(trial["steps"][hidden:], hidden):
+        number, thought, action, observation = step
         # The first step that differs stands out.
-        style = "bold yellow" if place == view.shared_steps else "dim"
+        style = "dim"
+        if place == view.shared_steps:
+            style = "bold yellow"
         mark = Text(f"{number:>3} ", style)
         yield mark.append(thought or "(no thought)", "italic not bold default")
         if action is not None:
-            yield Padding(Text(f"> {action}", "bold cyan"), (0, 0, 0, 4), expand=False)
-        yield Padding(Text(observation), (0, 0, 0, 4), expand=False)
-    ends = [("Feedback", trial["feedback"])]
-    ends += [("Note", note) for note in trial["notes"]]
-    ends.append(("Fault", trial["fault"]))
-    ends.append(("Reflection", trial["reflection"]))
-    for name, text in ends:
-        if text:
-            yield Text(f"{name}: ", "bold").append(text, "not bold")
+            yield _indented(Text(f"> {action}", "bold cyan"))
+        yield _indented(Text(observation))
+    yield from _end("Feedback", trial["feedback"])
+    for note in trial["notes"]:
+        yield from _end("Note", note)
+    yield from _end("Fault", trial["fault"])
+    yield from _end("Reflection", trial["reflection"])
+
+
+def _indented(text: Text) -> Padding:
+    """Return a text below the number of its step."""
+    return Padding(text, (0, 0, 0, 4), expand=False)
+
+
+def _end(name: str, text: str) -> Iterator[Text]:
+    """Yield what is said at the end of a trial, if there is anything to say."""
+    if text:
+        yield Text(f"{name}: ", "bold").append(text, "not bold")
 
 
 def _row(task: str, trial: int, record: "TrialRecord | None", lesson: str | None) -> TrialRow:
     """Return the row of a trial from its record, which an unfinished one does not have yet."""
-    made: dict[str, Any] = {
-        "success": None,
-        "verdict": None,
-        "score": None,
-        "stop_reason": "unfinished",
-        "actions": 0,
-        "usage": {},
-        "notes": [],
-        "fault": "",
-    }
-    if record:
-        made = dict(record)
-    row = {"task_id": task, "trial": trial, "reflection": lesson} | made
-    row |= add_usage(*made["usage"].values())
-    return cast(TrialRow, row)
+    if record is None:
+        record = {
+            "trial": trial,
+            "success": None,
+            "verdict": None,
+            "score": None,
+            "stop_reason": "unfinished",
+            "actions": 0,
+            "usage": {},
+            "seconds": 0.0,
+            "notes": [],
+            "fault": "",
+        }
+    usage = add_usage(*record["usage"].values())
+    row = TrialRow(
+        task_id=task,
+        trial=trial,
+        success=record["success"],
+        verdict=record["verdict"],
+        score=record["score"],
+        stop_reason=record["stop_reason"],
+        actions=record["actions"],
+        llm_calls=usage["llm_calls"],
+        cached_calls=usage["cached_calls"],
+        input_tokens=usage["input_tokens"],
+        output_tokens=usage["output_tokens"],
+        cost=usage["cost"],
+        usage=record["usage"],
+        measures={},
+        reflection=lesson,
+        notes=record["notes"],
+        fault=record["fault"],
+        seconds=record["seconds"],
+    )
+    if record.get("unverified"):
+        row["unverified"] = True
+    return row
 
 
 def _id(config: "RunnableConfig") -> str:

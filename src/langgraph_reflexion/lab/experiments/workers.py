@@ -47,7 +47,9 @@ class Worker:
         # Relative paths among the settings start where the driver is, if this machine has that folder.
         with suppress(OSError):
             os.chdir(start["cwd"])
-        sys.path += [path for path in start["paths"] if path not in sys.path]
+        for path in start["paths"]:
+            if path not in sys.path:
+                sys.path.append(path)
         self._start = start
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -68,26 +70,35 @@ class Worker:
         try:
             setup, opened = await self._open()
             secrets = setup.secrets
-            for client in setup.graph.clients:
-                client.answered = client.answered or answered
+            if answered:
+                for client in setup.graph.clients:
+                    client.mark_answered()
             task_run = opened.task_run(task, progress=TaskProgress(*progress))
-            setup.budgets.take_over(task, task_run.config, Consumption(*spent), Consumption(*run[0]), run[1])
+            spent_by_run, seconds = run
+            setup.budgets.take_over(
+                task,
+                task_run.config,
+                Consumption(*spent),
+                Consumption(*spent_by_run),
+                seconds,
+            )
             finished = await task_run.advance()
             total = setup.budgets.spent(task, task_run.config)
-            reply = [finished, task_run.progress, total]
+            reply = json.dumps([finished, task_run.progress, total], ensure_ascii=False)
             # Ray keeps replies for a while, and an agent may repeat a key.
-            return redact(json.dumps(reply, ensure_ascii=False), secrets, "[secret]")
+            return redact(reply, secrets, "[secret]")
         except Exception as error:
-            error.args = tuple(redact(str(each), secrets, "[secret]") for each in error.args)
-            if isinstance(error, TaskError):
-                error.traceback = redact(error.traceback, secrets, "[secret]")
+            _redact_error(error, secrets)
             raise error from None
         finally:
             self._trials.discard(current)
 
     async def answered(self) -> bool:
         """Return whether a model has answered this worker."""
-        return self._opened is not None and any(client.answered for client in self._opened[0].graph.clients)
+        if self._opened is None:
+            return False
+        setup, _ = self._opened
+        return any(client.answered for client in setup.graph.clients)
 
     async def close(self) -> None:
         """Stop the trials in flight, and close the environment and the connections."""
@@ -99,15 +110,26 @@ class Worker:
 
     async def _open(self) -> tuple[Setup, OpenRun]:
         async with self._opening:
-            if self._opened is None:
-                settings = RunSettings.model_validate(self._start["settings"])
-                folder = Path(self._start["folder"])
-                if settings.database is None:
-                    self._stack.enter_context(join(folder, self._start["token"]))
-                setup = await self._stack.enter_async_context(open_setup(settings))
-                opened = open_run(setup, folder, self._start["run_id"])
-                self._opened = setup, await self._stack.enter_async_context(opened)
+            if self._opened is not None:
+                return self._opened
+            start = self._start
+            settings = RunSettings.model_validate(start["settings"])
+            folder = Path(start["folder"])
+            # Checkpoints in a database have locks of their own.
+            if settings.database is None:
+                self._stack.enter_context(join(folder, start["token"]))
+            setup = await self._stack.enter_async_context(open_setup(settings))
+            opening = open_run(setup, folder, start["run_id"])
+            opened = await self._stack.enter_async_context(opening)
+            self._opened = (setup, opened)
             return self._opened
+
+
+def _redact_error(error: Exception, secrets: Sequence[str]) -> None:
+    """Remove secrets from an error, which may quote what a server or an agent said."""
+    error.args = tuple(redact(str(each), secrets, "[secret]") for each in error.args)
+    if isinstance(error, TaskError):
+        error.traceback = redact(error.traceback, secrets, "[secret]")
 
 
 @dataclass
@@ -130,22 +152,26 @@ class WorkerPool:
             finished, progress, spent = await self._request(self.workers[number], run)
         finally:
             self._in_flight[number] -= 1
+        done = Finished(*finished)
         run.progress = TaskProgress(*progress)
         self.budgets.account(run.task["id"], run.config, Consumption(*spent))
         self.answered = True
-        for _ in range(finished[0]["actions"]):
+        for _ in range(done.row["actions"]):
             self.on_action()
-        return Finished(*finished)
+        return done
 
     async def _request(self, worker: Any, run: TaskRun) -> Any:
+        """Return a worker's reply: a finished trial, the progress of its task, and what that has spent."""
         from ray.exceptions import RayError, RayTaskError
 
         task = run.task["id"]
         while True:
             answered = self.answered
-            account = self.budgets.spent(task, run.config), (self.budgets.total, self.budgets.seconds)
+            spent = self.budgets.spent(task, run.config)
+            spent_by_run = (self.budgets.total, self.budgets.seconds)
             try:
-                return json.loads(await worker.advance.remote(task, run.progress, *account, answered))
+                reply = await worker.advance.remote(task, run.progress, spent, spent_by_run, answered)
+                return json.loads(reply)
             except RayTaskError as error:
                 if not isinstance(error.cause, ModelFault):
                     raise error.cause from error
@@ -159,8 +185,12 @@ class WorkerPool:
         from ray.exceptions import RayError
 
         for worker in self.workers:
+            if self.answered:
+                break
+            # A worker that has died has not answered.
             with suppress(RayError):
-                self.answered = self.answered or await worker.answered.remote()
+                if await worker.answered.remote():
+                    self.answered = True
         return self.answered
 
 
@@ -182,7 +212,7 @@ def check_workers(settings: RunSettings) -> None:
         )
     if settings.ray_address and settings.lessons and not is_postgres(settings.lessons):
         raise ConfigurationError("workers on a Ray cluster need lessons that every machine reaches: in Postgres")
-    if len({tuple(database_secrets(each)) for each in (settings.database, settings.lessons)} - {()}) > 1:
+    if len(_passwords(settings)) > 1:
         raise ConfigurationError("workers need one password for --database and --lessons, or none for one of them")
     if settings.base_url != public_url(settings.base_url):
         raise ConfigurationError(
@@ -205,20 +235,10 @@ async def open_workers(
 
     logging.getLogger("ray").setLevel(logging.ERROR)
     start = _start(settings, folder, run_id, token)
-    options: dict[str, Any] = {"address": settings.ray_address}
-    if settings.ray_address is None:
-        options = {"address": "local", "num_cpus": settings.workers, "object_store_memory": OBJECT_STORE_BYTES}
-        options["include_dashboard"] = False
-    with _password_in_environment(settings):
-        try:
-            await asyncio.to_thread(ray.init, log_to_driver=False, configure_logging=False, **options)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            why = f"{error}: {error.__cause__}" if error.__cause__ else str(error)
-            raise ConfigurationError(f"Ray cannot be started or reached: {why}") from error
-    if (handler := signal.getsignal(signal.SIGTERM)) and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)  # in place of Ray's, which prints its stack and aborts
+    await _start_ray(settings)
     try:
-        actor: Any = ray.remote(max_restarts=-1, max_task_retries=MAX_RETRIES, scheduling_strategy="SPREAD")(Worker)
+        make_actor = ray.remote(max_restarts=-1, max_task_retries=MAX_RETRIES, scheduling_strategy="SPREAD")
+        actor: Any = make_actor(Worker)
         size = min(settings.workers, settings.concurrency, len(setup.tasks))
         workers: list[Any] = [actor.remote(start) for _ in range(size)]
         try:
@@ -230,7 +250,37 @@ async def open_workers(
         await asyncio.to_thread(ray.shutdown)
 
 
+async def _start_ray(settings: RunSettings) -> None:
+    """Start Ray on this machine, or connect to its cluster.
+
+    Raises:
+        ConfigurationError: that fails.
+    """
+    import ray
+
+    options: dict[str, Any] = {"address": settings.ray_address}
+    if settings.ray_address is None:
+        options["address"] = "local"
+        options["num_cpus"] = settings.workers
+        options["object_store_memory"] = OBJECT_STORE_BYTES
+        options["include_dashboard"] = False
+    with _password_in_environment(settings):
+        try:
+            await asyncio.to_thread(ray.init, log_to_driver=False, configure_logging=False, **options)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            why = str(error)
+            if error.__cause__:
+                why = f"{error}: {error.__cause__}"
+            raise ConfigurationError(f"Ray cannot be started or reached: {why}") from error
+    # In place of Ray's, which prints its stack and aborts. Only the main thread may set one.
+    handler = signal.getsignal(signal.SIGTERM)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if handler and in_main_thread:
+        signal.signal(signal.SIGTERM, handler)
+
+
 def _start(settings: RunSettings, folder: Path, run_id: str, token: str) -> dict[str, Any]:
+    """Return what a worker needs to begin, as plain JSON."""
     return {
         # Ray keeps arguments for a while: passwords are left out, and found in the workers' environment.
         "settings": settings.public(),
@@ -242,13 +292,24 @@ def _start(settings: RunSettings, folder: Path, run_id: str, token: str) -> dict
     }
 
 
+def _passwords(settings: RunSettings) -> list[list[str]]:
+    """Return the different passwords of a run's databases, each encoded and then decoded."""
+    found: list[list[str]] = []
+    for address in (settings.lessons, settings.database):
+        password = database_secrets(address)
+        if password and password not in found:
+            found.append(password)
+    return found
+
+
 @contextmanager
 def _password_in_environment(settings: RunSettings) -> Iterator[None]:
     """Put the databases' password where workers on this machine inherit it, while Ray is started."""
     before = os.environ.get("PGPASSWORD")
-    given = [secret for each in (settings.lessons, settings.database) for secret in database_secrets(each)]
-    if given:
-        os.environ["PGPASSWORD"] = given[-1]
+    passwords = _passwords(settings)
+    if passwords:
+        decoded = passwords[-1][-1]
+        os.environ["PGPASSWORD"] = decoded
     try:
         yield
     finally:
