@@ -35,7 +35,7 @@ ELSEWHERE = {
     " --evaluator exact": "needs the network; tests/faces/test_datasets.py has a server",
     "langgraph-reflexion run my_agent.py:agent --tasks data/capitals --split test --answer-field answers.text"
     " --evaluator llm": "needs an extra; tests/faces/test_datasets.py has such a folder",
-    "langgraph-reflexion run langgraph_reflexion:Tau2Environment --domain airline"
+    "langgraph-reflexion run langgraph_reflexion.adapters.tau2:Tau2Environment --domain airline"
     " --user-model gpt-4.1 --actor tools --max-actions 100 --model openai:gpt-4.1 --out runs/airline"
     "": "needs an extra: tests/long/test_tau2.py has it",
     "docs/howto/own-environment.md: from langgraph_reflexion.adapters.tau2 import Tau2Environment": "the same",

@@ -1,5 +1,6 @@
 """The pages: code runs with the output shown, links resolve, names exist, generated parts are up to date."""
 
+import importlib
 import json
 import re
 import tomllib
@@ -125,6 +126,9 @@ def test_every_code_block_is_fenced_with_a_language():
 PATH = re.compile(r"(?:src|docs|envs|graph|nodes|prompts|tests|notebooks)/[\w./-]+")
 """How a sentence names a file of the repository."""
 
+OBJECT = re.compile(r"\b(langgraph_reflexion(?:\.\w+)*):(\w+)")
+"""How a command names a class or a graph of the package."""
+
 
 def test_no_space_stands_before_a_percent_sign():
     files = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -156,6 +160,14 @@ def test_named_files_exist():
     named = {(page.name, name) for page in PAGES for code in page.inline_code for name in PATH.findall(code)}
     files = [(page, name) for page, name in sorted(named) if "..." not in name]
     assert [(page, name) for page, name in files if not list(ROOT.glob(name.rstrip("/.")))] == []
+
+
+def test_named_objects_exist():
+    """Commands that nothing runs here name them as well."""
+    named = {(page.name, *found) for page in PAGES for found in OBJECT.findall(page.text)}
+    assert named
+    missing = [found for found in sorted(named) if not hasattr(importlib.import_module(found[1]), found[2])]
+    assert missing == []
 
 
 def test_commands_in_sentences_are_valid():

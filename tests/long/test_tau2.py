@@ -13,7 +13,7 @@ from tests.support.model_server import ModelServer
 
 with_tau2 = pytest.mark.skipif(not find_spec("tau2"), reason="tau2-bench is not installed: pip install '.[tau2]'")
 
-TAU2 = "langgraph_reflexion:Tau2Environment"
+TAU2 = "langgraph_reflexion.adapters.tau2:Tau2Environment"
 
 EXPERIMENT = """
 [common]
