@@ -27,7 +27,7 @@ REJECTED = "A person did not allow this action, and it was not done."
 
 @dataclass
 class Observe:
-    """Do the action in the episode in which exactly this trial's actions were done, once a person has approved it."""
+    """Execute the action, after any required approval, in the episode that matches this trial."""
 
     pool: EpisodePool
     approve: Collection[str] = ()

@@ -16,7 +16,7 @@ LABELS: tuple[Label, ...] = get_args(Label)
 EACH = 16
 """Number of claims about a country for each label."""
 
-# By kind: the things that claims are about, the attribute claimed, and the claim; the last ones take two pages.
+# By kind: the things that claims are about, the attribute claimed, and the claim; the last ones need two pages.
 _KINDS: dict[str, tuple[str, str, str]] = {
     "birth_town": ("people", "town.name", "The {calling} {person} was born in {value}."),
     "birth_year": ("people", "born", "The {calling} {person} was born in {value}."),

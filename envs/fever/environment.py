@@ -33,7 +33,7 @@ class FEVEREpisode(WikiEpisode):
 
 
 class FEVER(WikiEnvironment):
-    """Claims that pages support, refute or do not decide; the arguments are those of `WikiEnvironment`."""
+    """Claims that pages support, refute or leave open; the arguments are those of `WikiEnvironment`."""
 
     name = "fever"
     splits: tuple[str, ...] = ("own",)

@@ -1,1 +1,1 @@
-"""HotPotQA: questions whose answers take two pages, with tools to search them."""
+"""HotPotQA: questions whose answers need two pages, with tools to search them."""

@@ -1,4 +1,4 @@
-"""The HotPotQA environment (Yang et al. 2018): questions that take two pages of a searchable wiki."""
+"""The HotPotQA environment (Yang et al. 2018): questions that need two pages of a searchable wiki."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -202,7 +202,7 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
     agent = as_agent(found, name)
     if "tasks" not in options:
         raise ConfigurationError(
-            f"{name!r} is a {type(found).__name__} and no environment's class: as an agent, it needs --tasks FILE"
+            f"{name!r} is an agent ({type(found).__name__}), not an environment: give its tasks with --tasks FILE"
         )
     for option in options:
         if option not in (*OPTIONS, "digest"):

@@ -115,9 +115,9 @@ class WrappedAgent:
 
     @property
     def model(self) -> BaseChatModel | None:
-        """The only chat model that the functions of the graph's nodes refer to; None if there are none or several.
+        """The chat model that the functions of the graph's nodes refer to; None if there is not exactly one.
 
-        So it is found in agents of `create_agent` and `create_deep_agent`, which keep it nowhere else.
+        `create_agent` and `create_deep_agent` keep it nowhere else.
         """
         if self.agent is None:
             return None

@@ -173,7 +173,7 @@ async def start_tool(state: ReflexionState, config: RunnableConfig) -> AsyncCall
 
 
 def listeners_in(config: RunnableConfig) -> BaseCallbackManager | None:
-    """Return the callbacks of a config if anybody else listens than the tracers of trials."""
+    """Return the callbacks of a config if anyone other than the tracers of trials is listening."""
     callbacks = config.get("callbacks")
     if not isinstance(callbacks, BaseCallbackManager):
         return None

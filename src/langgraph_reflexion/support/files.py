@@ -22,7 +22,7 @@ MAX_UNPACKED = 1 << 30
 
 @cache
 def own_table(module: str, name: str) -> Row:
-    """Return a TOML file beside a module, given by its `__file__`. It is read once, and not to be changed."""
+    """Return a TOML file beside a module, given by its `__file__`. Cached: do not modify the result."""
     return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
 
 
