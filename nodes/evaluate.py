@@ -1,5 +1,6 @@
 """evaluate: the finished trial is scored and recorded."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ NO_THREAD = (
     "create_reflexion(...).compile(checkpointer=...), or create_agent(..., checkpointer=...), and "
     "config={'configurable': {'thread_id': ...}}"
 )
+
+OUT_OF_TIME = "the evaluator had not ended when a budget of seconds was used up"
 
 
 @dataclass
@@ -84,7 +87,7 @@ class Evaluate:
                 settled = await self._finalize(state)
                 seen = _settled(state, settled)
                 shown = await self._shown(seen)
-                score = await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
+                score = await self._score(shown, config)
         except Fault as error:
             failed: Update = {"fault": as_data(error)}
             if isinstance(error, EpisodeLost):
@@ -104,6 +107,21 @@ class Evaluate:
             update["task"] = {**task, "prepared": task["prepared"] | score.prepared}
         update["evaluation"] = self._evaluation(score)
         return seen, update | paid
+
+    async def _score(self, shown: ReflexionState, config: RunnableConfig) -> Score:
+        """Ask the evaluator, within the budgets of seconds.
+
+        Raises:
+            Fault: it has failed, or its time is over. A function that blocks goes on in its thread.
+        """
+        left = self.budgets.seconds_left(shown)
+        try:
+            async with asyncio.timeout(left) as limit:
+                return await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise Fault(OUT_OF_TIME, transient=False) from error
 
     def _evaluation(self, score: Score) -> Evaluation:
         """Return a score with the verdict that follows from it."""

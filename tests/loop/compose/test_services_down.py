@@ -574,6 +574,45 @@ async def test_a_budget_of_seconds_ends_an_agent_that_hangs(how, kind):
     assert final["notes"] == ["trial budget of 0.3 seconds used up"]
 
 
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("kind", ["function", "asynchronous"])
+async def test_a_budget_of_seconds_ends_an_evaluator_that_hangs(how, kind):
+    asked = []
+
+    def answer(text):
+        asked.append(text)
+        return "29"
+
+    def hang(result):
+        time.sleep(2)
+        return True
+
+    async def hang_asynchronously(result):
+        await asyncio.sleep(2)
+        return True
+
+    evaluator = hang
+    if kind == "asynchronous":
+        evaluator = hang_asynchronously
+    saver = InMemorySaver()
+    short = Budgets(trial=Budget(seconds=0.3))
+    graph = create_reflexion(silent(), actor=answer, evaluator=evaluator, budgets=short).compile(checkpointer=saver)
+    began = time.monotonic()
+    if how == "invoke":
+        final = graph.invoke({"task": "q"}, THREAD)
+    else:
+        final = await graph.ainvoke({"task": "q"}, THREAD)
+    assert time.monotonic() - began < 1.8
+    assert final["status"] == "fault"
+    assert final["fault"] == "the evaluator had not ended when a budget of seconds was used up"
+    assert final["messages"][-1].text == "29"
+    # Without the budget, the evaluation alone is done.
+    patient = create_reflexion(silent(), actor=answer, evaluator=lambda result: True).compile(checkpointer=saver)
+    patient.update_state(THREAD, *resume_point(final))
+    assert (await patient.ainvoke(None, THREAD))["status"] == "solved"
+    assert len(asked) == 1
+
+
 class Seeing(ScriptedChatModel):
     """A model that says that it takes pictures."""
 
