@@ -51,6 +51,19 @@ PRIVATE = {
     r"['\"]_client['\"]|sdk_configuration": {"models.load"},
     # An agent's name in a stream.
     r"lc_agent_name": {"support.langgraph"},
+    # Where the agent's own messages come from, in a stream.
+    r"[\"']act:[\"']": {"graph.streaming"},
+    # Whether another graph calls this one, and the rows of a saver.
+    r"[\"']checkpoint_ns[\"']": {"graph.compiled", "support.checkpoints"},
+    # The step of a cached reply.
+    r"langgraph_checkpoint_ns": {"models.cache"},
+    # Settings of a run that are not the caller's.
+    r"[\"']__[\"']": {"agents.runner", "lab.studio.graphs"},
+    # The model of an agent of `create_agent`.
+    r"getclosurevars": {"agents.wrapped"},
+    # The package wikipedia sends its requests by itself, without HTTPS or a timeout.
+    r"_wiki_request|\.search\.fn": {"envs.hotpotqa.mediawiki"},
+    r"model_construct": {"envs.hotpotqa.langchain_wikipedia"},
 }
 """Names that dependencies do not promise, and the modules that may use them."""
 

@@ -19,7 +19,7 @@ from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, Model
 from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, ModelCall, Reply, begin_call, charge, note
 from langgraph_reflexion.models.faults import is_bug, is_timeout, to_fault, unanswered, validate_reply
-from langgraph_reflexion.models.limits import LIMITS, Limits, has_reasoned, is_cut, limiting
+from langgraph_reflexion.models.limits import LIMITS, ReplyLimits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.replies import bounded, storable
@@ -208,7 +208,7 @@ class Client:
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
 
-    def _limits(self, call: CallId, max_tokens: int | None) -> Limits | None:
+    def _limits(self, call: CallId, max_tokens: int | None) -> ReplyLimits | None:
         """Return what limits the reply to a call: the user's number before the caller's, and that before our own."""
         tokens = self._options.max_tokens or max_tokens or LIMITS.get(call.kind)
         if not tokens:

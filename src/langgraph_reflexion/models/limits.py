@@ -21,14 +21,14 @@ _CUT = {"length", "max_tokens", "max_output_tokens"}
 """The reasons by which servers say that a reply was cut off at its limit."""
 
 
-class Limits(NamedTuple):
+class ReplyLimits(NamedTuple):
     """What limits a reply: fields of the model, and options of the call."""
 
     fields: dict[str, Any]
     options: dict[str, Any]
 
 
-def limiting(model: BaseChatModel, tokens: int, *, overriding: bool = False) -> Limits | None:
+def limiting(model: BaseChatModel, tokens: int, *, overriding: bool = False) -> ReplyLimits | None:
     """Return what limits a model's replies; None where it has its own limit, or cannot have one.
 
     Args:
@@ -42,11 +42,11 @@ def limiting(model: BaseChatModel, tokens: int, *, overriding: bool = False) -> 
     if getattr(model, name) is not None and not overriding:
         return None
     if not _is_compatible_server(model):
-        return Limits({name: tokens}, {})
+        return ReplyLimits({name: tokens}, {})
     # The integration sends `max_completion_tokens`, which few compatible servers know.
     body = dict(getattr(model, "extra_body", None) or {})
     body[name] = tokens
-    return Limits({name: None}, {"extra_body": body})
+    return ReplyLimits({name: None}, {"extra_body": body})
 
 
 def _field_of(model: BaseChatModel) -> str | None:

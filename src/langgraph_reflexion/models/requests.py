@@ -11,7 +11,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph_reflexion.errors import ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.calls import note
 from langgraph_reflexion.models.faults import is_bug, refused_option, to_fault
-from langgraph_reflexion.models.limits import Limits
+from langgraph_reflexion.models.limits import ReplyLimits
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 
 
@@ -22,7 +22,7 @@ class Request(NamedTuple):
     config: RunnableConfig
     stop: list[str] | None
     tools: Sequence[dict[str, Any]]
-    limits: Limits | None
+    limits: ReplyLimits | None
     """What limits the reply; None for no limit."""
     seed: int = 0
     temperature: float | None = None
@@ -118,7 +118,7 @@ class Requests:
         return options
 
     def _settings(
-        self, sent: dict[str, Any], limits: Limits | None, *, streams: bool
+        self, sent: dict[str, Any], limits: ReplyLimits | None, *, streams: bool
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the options as the integration takes them: fields of the model, and arguments of the call."""
         fields: dict[str, Any] = {}

@@ -10,8 +10,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableParallel
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import Command, Send, interrupt
 from langgraph_supervisor import create_supervisor
 from langgraph_supervisor.handoff import create_forward_message_tool
@@ -19,7 +21,7 @@ from langgraph_swarm import create_handoff_tool, create_swarm
 from langsmith import Client, evaluate
 from langsmith.schemas import Example
 
-from langgraph_reflexion import ReflexionMiddleware, load_environment
+from langgraph_reflexion import ReflexionMiddleware, create_reflexion, load_environment
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 
@@ -35,6 +37,12 @@ class Order(TypedDict, total=False):
     question: str
     answer: str
     trials: int
+
+
+class Settings(TypedDict):
+    """The context of an agent."""
+
+    user_id: str
 
 
 def node(guessing, saver=None):
@@ -271,3 +279,33 @@ def test_langsmith_evaluates_a_graph_offline(caplog):
     assert row["run"].outputs == {"result": "It is 3.", "trials": 3}
     assert [(each.key, each.score) for each in row["evaluation_results"]["results"]] == [("correct", True)]
     assert "feedback" not in caplog.text, "nothing is sent"
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("kind", ["function", "asynchronous"])
+@pytest.mark.parametrize("around", ["graph", "middleware"])
+async def test_an_evaluator_reads_the_settings_of_a_call(how, kind, around):
+    read = []
+
+    def judge(result):
+        read.append((get_config()["configurable"]["tone"], get_runtime().context))
+        return True
+
+    async def judge_asynchronously(result):
+        return judge(result)
+
+    evaluator = judge
+    if kind == "asynchronous":
+        evaluator = judge_asynchronously
+    model = ScriptedChatModel(replies=["Hello."])
+    if around == "graph":
+        graph = create_reflexion(actor=create_agent(model, []), evaluator=evaluator).compile()
+    else:
+        within = ReflexionMiddleware(evaluator=evaluator)
+        graph = create_agent(model, [], middleware=[within], context_schema=Settings)
+    config = {"configurable": {"tone": "polite"}}
+    if how == "invoke":
+        graph.invoke(MESSAGES, config, context={"user_id": "ann"})
+    else:
+        await graph.ainvoke(MESSAGES, config, context={"user_id": "ann"})
+    assert read == [("polite", {"user_id": "ann"})]
