@@ -180,7 +180,7 @@ def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home):
         (("run", "my_agent.py:graph", "--tasks", "tasks.jsonl"), "got StateGraph: compile it first"),
         (("run", "my_agent.py:agent", "--tasks", "--evaluator", "exact"), "'tasks' of the agent"),
         ((*RUN, "--evaluator", "exact", "--model", "my_agent.py:number"), "is of type int, not a chat model"),
-        (("run", "my_agent.py:agent", "--evaluator", "exact"), "needs --tasks FILE"),
+        (("run", "my_agent.py:agent", "--evaluator", "exact"), "give its tasks with --tasks FILE"),
         (("run", "my_agent.py:function", *PLAIN[:-2]), "--model (PROVIDER:NAME, "),
         (("run", "my_agent.py:function", *RUN[2:], "--evaluator", "llm"), "evaluator='llm' asks a chat model"),
         (RUN, "needs --evaluator"),
