@@ -24,7 +24,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.demo import alfworld, hotpotqa
 from langgraph_reflexion.lab.demo.persona import condensed, reply
-from langgraph_reflexion.lab.demo.prompt import Prompt, read_prompt, split_notes, without_examples
+from langgraph_reflexion.lab.demo.prompt import ParsedPrompt, read_prompt, split_notes, without_examples
 
 CHARACTERS_PER_TOKEN = 4
 """Characters per token, for usage and budgets."""
@@ -95,7 +95,7 @@ class DemoChatModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said)])
 
 
-def _answer(prompt: Prompt, rng: Random, *, in_text: bool) -> AIMessage:
+def _answer(prompt: ParsedPrompt, rng: Random, *, in_text: bool) -> AIMessage:
     if prompt.role == "condense":
         # Notes are condensed in the same way in every world, and the prompt does not say which it is.
         return AIMessage(condensed(prompt.reflections))
@@ -110,7 +110,7 @@ def _answer(prompt: Prompt, rng: Random, *, in_text: bool) -> AIMessage:
     return reply(prompt, world.act(prompt, rng), in_text=in_text)
 
 
-def _world_of(prompt: Prompt) -> ModuleType:
+def _world_of(prompt: ParsedPrompt) -> ModuleType:
     """Return the rules for what a prompt is about, by how its task begins.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion.lab.demo.prompt import Prompt, sentences_of
+from langgraph_reflexion.lab.demo.prompt import ParsedPrompt, sentences_of
 
 LUCK = 0.03
 """Probability of avoiding a slip by chance."""
@@ -44,7 +44,7 @@ class Act(NamedTuple):
     text: str
 
 
-def reply(prompt: Prompt, act: Act, *, in_text: bool) -> AIMessage:
+def reply(prompt: ParsedPrompt, act: Act, *, in_text: bool) -> AIMessage:
     """Return an action as text or as a tool call."""
     if prompt.cue == "Thought":
         return AIMessage(act.thought)

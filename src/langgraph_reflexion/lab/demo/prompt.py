@@ -82,7 +82,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ParsedPrompt:
     """A prompt: its role, the instruction and the parts of the first message."""
 
     role: Role
@@ -146,7 +146,7 @@ def _apart(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[Bas
     return system, said
 
 
-def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt:
+def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> ParsedPrompt:
     """Read a prompt without lessons from other tasks; `tools` are the names of the bound tools."""
     instruction, said = _apart(messages)
     system = "\n".join(message.text for message in instruction)
@@ -160,7 +160,7 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
     if asked_for.endswith("Lesson:"):
         return _whole_trial("learn", system, first, reflections)
     if asked_for.endswith("One note in place of these:"):
-        return Prompt("condense", system, "", reflections)
+        return ParsedPrompt("condense", system, "", reflections)
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, reflections)
     opening = first.rpartition("Here is the task again:")[2].strip()
@@ -169,11 +169,11 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Prompt
     cue = _CUE.search(opening)
     if not cue:
         turns = tuple(_turns(said[1:]))
-        return Prompt("act", system, _without_map(opening), reflections, turns, allowed)
+        return ParsedPrompt("act", system, _without_map(opening), reflections, turns, allowed)
     # Thought and action are asked for one after the other, in one text with the steps.
     before_cue = opening[: cue.start()]
     turns, opening = _steps(_without_map(before_cue))
-    return Prompt("act", system, opening, reflections, turns, allowed, cue["cue"])
+    return ParsedPrompt("act", system, opening, reflections, turns, allowed, cue["cue"])
 
 
 def _reflections_in(text: str) -> tuple[str, ...]:
@@ -184,14 +184,14 @@ def _reflections_in(text: str) -> tuple[str, ...]:
     return tuple(reflections)
 
 
-def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> Prompt:
+def _whole_trial(role: Role, system: str, text: str, reflections: tuple[str, ...]) -> ParsedPrompt:
     """Return a prompt about a whole trial, whose texts are quoted line by line."""
     parts = re.split(r"^The trial that has just (?:ended|failed|succeeded):", text, flags=re.MULTILINE)
     trial = parts[-1]
     quoted_turns, quoted_opening = _steps(_without_map(trial.strip()))
     opening = _QUOTED.sub("", quoted_opening)
     turns = tuple(_without_quotes(turn) for turn in quoted_turns)
-    return Prompt(role, system, opening, reflections, turns)
+    return ParsedPrompt(role, system, opening, reflections, turns)
 
 
 def _without_quotes(turn: Turn) -> Turn:

@@ -28,7 +28,7 @@ from langgraph_reflexion.lab.demo.alfworld.world import (
     tell_room,
 )
 from langgraph_reflexion.lab.demo.persona import Act, habit
-from langgraph_reflexion.lab.demo.prompt import Prompt
+from langgraph_reflexion.lab.demo.prompt import ParsedPrompt
 
 CONFUSION = {4: 0.4, 5: 0.8}
 """Probability of taking a seen thing for a held one, by the number of things around it: 0 below, 1 above."""
@@ -78,19 +78,19 @@ class Notes:
     take_first: bool = False
 
 
-def recognises(prompt: Prompt) -> bool:
+def recognises(prompt: ParsedPrompt) -> bool:
     """Return whether a prompt is about a household task."""
     return "Your task is to:" in prompt.opening
 
 
-def act(prompt: Prompt, rng: Random) -> Act:
+def act(prompt: ParsedPrompt, rng: Random) -> Act:
     """Return the next action."""
     goal = read_goal(prompt)
     thought, name, args = _step(prompt, goal, rng)
     return Act(thought, name, args, _as_text(name, args, prompt.system))
 
 
-def read_goal(prompt: Prompt) -> Goal:
+def read_goal(prompt: ParsedPrompt) -> Goal:
     """Read the task from the opening, and the tool for it from the instruction."""
     text = prompt.opening.rpartition("Your task is to:")[2].strip().lower()
     kind = _kind_of(text)
@@ -122,7 +122,7 @@ def _kind_of(text: str) -> str:
     return "pick"
 
 
-def _step(prompt: Prompt, goal: Goal, rng: Random) -> Move:
+def _step(prompt: ParsedPrompt, goal: Goal, rng: Random) -> Move:
     world = read_world(prompt)
     notes = read_notes(prompt.reflections, goal)
     recalled = read_rooms(prompt.recalled, world.places)
@@ -278,7 +278,7 @@ def _read_note(notes: Notes, text: str, wanted: str) -> None:
         notes.take_first = True
 
 
-def reflect(prompt: Prompt, rng: Random) -> str:
+def reflect(prompt: ParsedPrompt, rng: Random) -> str:
     """Name the action to blame, and what to know next time."""
     goal = read_goal(prompt)
     world = read_world(prompt)
@@ -351,7 +351,7 @@ def _number_of_things(goal: Goal) -> int:
     return 1
 
 
-def learn(prompt: Prompt) -> str:
+def learn(prompt: ParsedPrompt) -> str:
     """Say what worked, and what this trial and the notes saw of the room."""
     goal = read_goal(prompt)
     world = read_world(prompt)
@@ -364,7 +364,7 @@ def learn(prompt: Prompt) -> str:
     return f"I found the {goal.thing} at {where}, and that was it. {tell_room(world.places, known)}"
 
 
-def judge(prompt: Prompt) -> str:
+def judge(prompt: ParsedPrompt) -> str:
     """Say whether the observations show the task done."""
     goal = read_goal(prompt)
     world = read_world(prompt)

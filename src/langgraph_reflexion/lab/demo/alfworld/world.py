@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from langgraph_reflexion.lab.demo.prompt import Prompt, Turn
+from langgraph_reflexion.lab.demo.prompt import ParsedPrompt, Turn
 
 NAME = r"[a-z]+ \d+"
 """The names of places and things."""
@@ -37,7 +37,7 @@ class Household:
         return found
 
 
-def read_world(prompt: Prompt) -> Household:
+def read_world(prompt: ParsedPrompt) -> Household:
     """Read the transcript: observations, and the claims of its own thoughts."""
     world = Household(places_in(prompt.opening))
     for turn in prompt.turns:

@@ -22,7 +22,7 @@ from langgraph_reflexion.lab.demo.hotpotqa.world import (
     read_library,
 )
 from langgraph_reflexion.lab.demo.persona import LUCK, Act, habit, slips_at
-from langgraph_reflexion.lab.demo.prompt import Advice, Prompt, sentences_of
+from langgraph_reflexion.lab.demo.prompt import Advice, ParsedPrompt, sentences_of
 
 VAGUE = 0.4
 """Probability of a useless reflection."""
@@ -31,19 +31,19 @@ PARAMETERS = {"search": "entity", "lookup": "string", "finish": "answer"}
 """The parameter of each action."""
 
 
-def recognises(prompt: Prompt) -> bool:
+def recognises(prompt: ParsedPrompt) -> bool:
     """Return whether a prompt is about a question or a claim."""
     return re.search(r"^(?:Question|Claim): ", prompt.opening, re.MULTILINE) is not None
 
 
-def act(prompt: Prompt, rng: Random) -> Act:
+def act(prompt: ParsedPrompt, rng: Random) -> Act:
     """Return the next action."""
     choice = _choose(prompt, rng)
     args = {PARAMETERS[choice.name]: choice.text}
     return Act(choice.thought, choice.name, args, f"{choice.name}[{choice.text}]")
 
 
-def _choose(prompt: Prompt, rng: Random) -> Choice:
+def _choose(prompt: ParsedPrompt, rng: Random) -> Choice:
     """Return the next action with the reason for it."""
     asked = _asked(prompt)
     library = read_library(prompt)
@@ -59,7 +59,7 @@ def _choose(prompt: Prompt, rng: Random) -> Choice:
     return reader.next()
 
 
-def _asked(prompt: Prompt) -> Asked:
+def _asked(prompt: ParsedPrompt) -> Asked:
     """Return the question or the claim of a prompt."""
     claim = re.search(r"^Claim: (.*)", prompt.opening, re.MULTILINE)
     if claim:
@@ -107,7 +107,7 @@ def _guesses(asked: Asked) -> list[str]:
     return words
 
 
-def reflect(prompt: Prompt, rng: Random) -> str:
+def reflect(prompt: ParsedPrompt, rng: Random) -> str:
     """Name the action to blame, and what to do instead."""
     last_action = "nothing"
     if prompt.turns:
@@ -125,7 +125,7 @@ def reflect(prompt: Prompt, rng: Random) -> str:
     return " ".join(dict.fromkeys(sentences))
 
 
-def judge(prompt: Prompt) -> str:
+def judge(prompt: ParsedPrompt) -> str:
     """Compare the answer with a careful reader's."""
     asked = _asked(prompt)
     library = read_library(prompt)
@@ -150,7 +150,7 @@ def look_back(asked: Asked, library: Library, earlier: Advice) -> str:
     return f"I handed in {answer}, and cannot see what was wrong with it. Next time I will begin from another side."
 
 
-def learn(prompt: Prompt) -> str:
+def learn(prompt: ParsedPrompt) -> str:
     """Say what helps with other questions about the same things."""
     asked = _asked(prompt)
     library = read_library(prompt)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from langgraph_reflexion.lab.demo.prompt import Advice, Prompt, Turn, sentences_of
+from langgraph_reflexion.lab.demo.prompt import Advice, ParsedPrompt, Turn, sentences_of
 
 _WORD = r"[A-Z][\w'\u2019-]*"
 
@@ -241,7 +241,7 @@ class Library:
     searches: list[str] = field(default_factory=list)
 
 
-def read_library(prompt: Prompt) -> Library:
+def read_library(prompt: ParsedPrompt) -> Library:
     """Read the paragraphs before the question, and the steps after it."""
     library = Library()
     given, _, _ = prompt.opening.rpartition("Question: ")
