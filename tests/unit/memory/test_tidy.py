@@ -203,6 +203,13 @@ def said(chance, words):
     return " ".join(chance.choices(WORDS, k=words))
 
 
+def slowness():
+    """Return how many times slower this machine is now than one that adds a million squares in 0.06 s; at least 1."""
+    before = time.process_time()
+    sum(number * number for number in range(10**6))
+    return max(1.0, (time.process_time() - before) / 0.06)
+
+
 @pytest.mark.parametrize("file", [None, "lessons.db"])
 async def test_a_recall_at_the_limit_costs_little(file, tmp_path):
     """500 lessons of 60 words, with all the records that may be there at once."""
@@ -224,7 +231,7 @@ async def test_a_recall_at_the_limit_costs_little(file, tmp_path):
             seconds.append(time.process_time() - before)
             assert len(found) == 3
     # The collector of garbage may run in one of them.
-    assert statistics.median(seconds) <= 0.05
+    assert statistics.median(seconds) <= 0.05 * slowness()
 
 
 async def test_other_requests_go_on_while_lessons_are_searched():
