@@ -203,11 +203,11 @@ def said(chance, words):
     return " ".join(chance.choices(WORDS, k=words))
 
 
-def slowness():
-    """Return how many times slower this machine is now than one that adds a million squares in 0.06 s; at least 1."""
+def cpu_of_a_million_squares():
+    """Return the CPU seconds of a fixed piece of work, by which machines are compared: about 0.06 on a recent one."""
     before = time.process_time()
     sum(number * number for number in range(10**6))
-    return max(1.0, (time.process_time() - before) / 0.06)
+    return time.process_time() - before
 
 
 @pytest.mark.parametrize("file", [None, "lessons.db"])
@@ -224,14 +224,16 @@ async def test_a_recall_at_the_limit_costs_little(file, tmp_path):
         await store.tidy(force=True)
         await store.add(use(f"u{n}", [lessons[n].lesson], n % 3 > 0) for n in range(LATEST_USES))
         assert len((await store.snapshot()).live) == 500
-        seconds = []
+        ratios = []
         for _ in range(7):
+            yardstick = cpu_of_a_million_squares()
             before = time.process_time()
             found = await store.recall({"id": "x", "instruction": said(chance, 25)}, "", 3)
-            seconds.append(time.process_time() - before)
+            ratios.append((time.process_time() - before) / yardstick)
             assert len(found) == 3
-    # The collector of garbage may run in one of them.
-    assert statistics.median(seconds) <= 0.05 * slowness()
+    # About 0.5, so 30 ms; more where other programs use the machine's caches. The collector of garbage may run in one
+    # of them.
+    assert statistics.median(ratios) <= 1.5
 
 
 async def test_other_requests_go_on_while_lessons_are_searched():
