@@ -134,9 +134,12 @@ def trial_facts(state: ReflexionState) -> list[str]:
         share = f"{len(unknown)} of the {len(taken)} actions"
         facts.append(f'{share} did not have the form of any action here, such as "{unknown[-1]}".')
     reason = state["stop_reason"]
+    actions = count(len(taken), "action")
     if reason in STOPPED:
-        actions = count(len(taken), "action")
         facts.append(f"The trial was stopped after {actions}, because {STOPPED[reason]}.")
+    elif reason and reason != "terminated":
+        # A heuristic of the user's gives its own.
+        facts.append(f"The trial was stopped after {actions} ({reason}).")
     return facts
 
 
