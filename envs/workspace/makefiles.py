@@ -7,17 +7,22 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-_ASSIGNED = re.compile(r"(?:export |override )*([\w.-]+)[ \t]*[:?+!]{0,3}=(.*)")
+_ASSIGNED = re.compile(r"(?:export |override )*(?P<name>[\w.-]+)[ \t]*(?P<sign>[:?+!]{0,3}=)(?P<value>.*)")
 _REFERENCE = re.compile(r"\$[({]([\w.-]+)(?::([^=(){}]*)=([^(){}]*))?[)}]")
-_PATTERNS = re.compile(r"\$[({](patsubst|addsuffix|addprefix|wildcard) ([^(){}$]*)[)}]")
+"""A reference to a variable: `$(NAME)`, or `$(NAME:.c=.o)`."""
+_FUNCTION = re.compile(r"\$[({](patsubst|addsuffix|addprefix|wildcard) ([^(){}$]*)[)}]")
+"""A call of a function of make, without references or other calls in its arguments."""
 _INCLUDED = re.compile(r"[-s]?include[ \t]+(.+)")
 _SEARCHED = re.compile(r"vpath[ \t]+\S+[ \t]+(.+)")
 _BUILT_IN = (".c", ".cc", ".cpp", ".C", ".s", ".S", ".f", ".p", ".r", ".sh")
 """Files from which make itself knows how to make the file of that name without the ending."""
 _LONGEST = 10_000
+"""Characters that are read of a line or a value."""
 _ROUNDS = 10
+"""How deep references in values of variables are followed."""
 _NPM = re.compile(r"\b(?:npm|pnpm|yarn)(?: -\S+)* (?:(run|run-script) (?:-\S+ )*)?([\w:.-]+)")
-_STATUS_OF_OTHERS = re.compile(r"[0-9]?>>?(?!&| ?/dev/null)|<\(|`|\$\(")
+_OUTPUT_USED = re.compile(r"[0-9]?>>?(?!&| ?/dev/null)|<\(|`|\$\(")
+"""Output of a command that goes on, to a file or into another command: `>`, `<(...)`, `` `...` `` and `$(...)`."""
 
 
 class _Rule(NamedTuple):
@@ -54,9 +59,8 @@ class Makefile:
         bare = line.partition("#")[0].strip()
         assigned = _ASSIGNED.fullmatch(bare)
         if assigned:
-            name, value = assigned.groups()
-            _, _, after_name = bare.partition(name)
-            self._assign(name, value.strip(), adds="+=" in after_name[:6])
+            adds = assigned["sign"].endswith("+=")
+            self._assign(assigned["name"], assigned["value"].strip(), adds=adds)
             return
         expanded = self._expanded(bare)
         included = _INCLUDED.fullmatch(expanded)
@@ -116,6 +120,7 @@ class Makefile:
         # Which files a pattern makes, only make knows.
         waiting += [name for name in by_name if "%" in name]
         reached = set(waiting)
+        # Only the keys count: each line once, in the order in which they are found.
         found: dict[str, None] = {}
         while waiting:
             for rule in by_name[waiting.pop()]:
@@ -131,14 +136,19 @@ class Makefile:
         suffixes = re.fullmatch(r"\.\w+(\.\w+)", name)
         if suffixes:
             self.targets.append(f"*{suffixes[1]}")
-        # Others are no files: special targets such as `.PHONY`, and variables that only make knows.
-        elif "$" not in name and not re.fullmatch(r"\.[A-Z_]+|[%*/.]*", name):
-            self.targets.append(name.replace("%", "*"))
+            return
+        # What this variable stands for, only make knows.
+        if "$" in name:
+            return
+        # Special targets such as `.PHONY` are not files, and a bare `%` would be any file.
+        if re.fullmatch(r"\.[A-Z_]+|[%*/.]*", name):
+            return
+        self.targets.append(name.replace("%", "*"))
 
     def _expanded(self, text: str) -> str:
         for _ in range(_ROUNDS):
             replaced = _REFERENCE.sub(self._value, text)
-            replaced = _PATTERNS.sub(_applied, replaced)
+            replaced = _FUNCTION.sub(_applied, replaced)
             # A variable that holds itself twice would grow without end.
             replaced = replaced[:_LONGEST]
             if replaced == text:
@@ -175,7 +185,10 @@ def _command(line: str) -> str:
 
 
 def _applied(match: re.Match[str]) -> str:
-    """Return what a function of make gives; names that only it knows stay as a pattern."""
+    """Return what a function of make gives, or "" if the number of its arguments is wrong.
+
+    Which files a `wildcard` finds, only make knows: its pattern stays.
+    """
     function = match[1]
     given = match[2]
     parts = [part.strip() for part in given.split(",")]
@@ -191,7 +204,7 @@ def _applied(match: re.Match[str]) -> str:
 
 
 def _substituted(old: str, new: str, words: str) -> str:
-    """Return the words in which those of the form `old` have the form `new`, as make's `patsubst` does."""
+    """Return words, with the pattern `old` in each replaced by `new`, as make's `patsubst` does; `%` is any text."""
     start, _, end = old.partition("%")
     shortest = len(start) + len(end)
     replaced = []
@@ -219,7 +232,7 @@ class Targets:
             self._names.add(path)
 
     def discard(self, paths: set[str]) -> None:
-        """Remove the original's own files and folders."""
+        """Remove files and folders that the workspace had before the agent changed it: they are not additions."""
         self._names -= paths
 
     def __contains__(self, path: str) -> bool:
@@ -255,12 +268,14 @@ def npm_commands(command: str, package: str) -> list[str]:
     while waiting:
         name = waiting.pop()
         for each in (f"pre{name}", name, f"post{name}"):
-            line = scripts.get(each)
-            if each not in seen and isinstance(line, str):
-                line = line[:_LONGEST]
+            if each in seen:
+                continue
+            seen.add(each)
+            script = scripts.get(each)
+            if isinstance(script, str):
+                line = script[:_LONGEST]
                 found.append(line)
                 waiting += _scripts_named(line)
-            seen.add(each)
     return found
 
 
@@ -274,15 +289,16 @@ def _scripts_named(command: str) -> Iterator[str]:
 
 
 def deciding(line: str) -> list[str]:
-    """Return those commands of a line whose exit status decides.
+    """Return those commands of a line whose exit status decides, as that of a pipe's last command.
 
-    Others are often the code under test, such as `./prog | diff - expected`, `./prog > out` or `"$(./prog)"`.
+    Commands whose output goes on are left out. They are often the code under test, as in `./prog | diff - expected`,
+    `./prog > out` or `test "$(./prog)" = 1`.
     """
     found = []
     for part in re.split(r"&&|\|\||;|\n", line[:_LONGEST]):
         last = part.split("|")[-1]
-        # This redirection is no file.
-        bare = last.replace("2>&1", "")
-        if not _STATUS_OF_OTHERS.search(bare):
+        # This redirection is to no file.
+        without_stderr = last.replace("2>&1", "")
+        if not _OUTPUT_USED.search(without_stderr):
             found.append(last)
     return found

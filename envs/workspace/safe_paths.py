@@ -24,7 +24,7 @@ def inside(root: Path, path: str, original: str) -> str:
         original: The path at which commands see the workspace.
 
     Raises:
-        Refused: it leads out of the workspace, or is not a path.
+        Refused: it leads out of the workspace, is not a path, or is one that no copy has, such as `.git`.
     """
     given = path.strip()
     if "\0" in given or len(os.fsencode(given)) > 4000:

@@ -52,6 +52,13 @@ def test_other_files(path):
     assert not additions("make check").target(path)
 
 
+def test_a_name_that_occurs_in_export_is_added_to():
+    makefile = "export o = a.out\nexport o += b.out\n$(o):\n\ttouch $@\n"
+    made = additions("make a.out", Makefile=makefile)
+    assert made.target("a.out")
+    assert made.target("b.out")
+
+
 def test_what_the_goals_run_decides():
     assert additions("make check").run == {"tools/check.py", "tools/compare.py", "tools/one.js", "tools/style.sh"}
     assert additions("make run").run >= {"main.py"}
