@@ -71,12 +71,12 @@ def copies(kind: str) -> int:
 def goal(kind: Kind, thing: str, target: str = "", lamp: str = LAMP) -> str:
     """Return a task as a goal in PDDL; the arguments are those of `instruction`."""
     if kind == "look":
-        here = "(inReceptacle ?x ?r) (receptacleAtLocation ?r ?l) (atLocation ?a ?l)"
-        return (
-            "(:goal (and (exists (?x - object ?r - receptacle ?l - location ?a - agent)"
-            f" (and (objectType ?x {lamp}Type) (toggleable ?x) (isToggled ?x) {here}))"
-            f" (exists (?o - object ?a - agent) (and (objectType ?o {thing}Type) (holds ?a ?o)))))"
-        )
+        at_agent = "(inReceptacle ?x ?r) (receptacleAtLocation ?r ?l) (atLocation ?a ?l)"
+        lit_lamp = f"(objectType ?x {lamp}Type) (toggleable ?x) (isToggled ?x) {at_agent}"
+        held_thing = f"(objectType ?o {thing}Type) (holds ?a ?o)"
+        lit = f"(exists (?x - object ?r - receptacle ?l - location ?a - agent) (and {lit_lamp}))"
+        held = f"(exists (?o - object ?a - agent) (and {held_thing}))"
+        return f"(:goal (and {lit} {held}))"
     put = f"(objectType ?o {thing}Type) (receptacleType ?r {target}Type) (inReceptacle ?o ?r)"
     if kind == "two":
         other = f"(and (not (= ?o ?p)) (objectType ?p {thing}Type) (inReceptacle ?p ?r))"
@@ -152,10 +152,11 @@ def _facts(plan: Plan, items: list[Item]) -> list[str]:
         for name, classes in data["properties"].items():
             if item.cls in classes:
                 facts.append(f"({name} {item.id})")
-    here = {item.cls for item in items}
+    # Things that the room lacks are never put anywhere.
+    present = {item.cls for item in items}
     for cls in sorted({receptacle.cls for receptacle in plan.receptacles}):
         for thing in data["holds"][cls]:
-            if thing in here:
+            if thing in present:
                 facts.append(f"(canContain {cls}Type {thing}Type)")
     return facts
 
@@ -187,25 +188,25 @@ def _walkthrough(kind: Kind, plan: Plan, items: list[Item], chosen: Target) -> t
     ids += [item.id.lower() for item in items]
     called = names(ids)
     walk = _Walk(called)
-    # A task is solved at any receptacle of a class.
-    first: dict[str, Receptacle] = {}
+    # A task is solved at any receptacle of a class, so the walk goes to the first one.
+    first_of: dict[str, Receptacle] = {}
     for receptacle in plan.receptacles:
-        first.setdefault(receptacle.cls, receptacle)
-    tool = rooms()["tools"].get(kind)
+        first_of.setdefault(receptacle.cls, receptacle)
+    tool_class = rooms()["tools"].get(kind)
     wanted = [item for item in items if item.cls == chosen.thing]
     for item in wanted[: copies(kind)]:
         thing = called[item.id.lower()]
         source = walk.reach(item.receptacle)
         walk.commands.append(f"take {thing} from {source}")
-        if tool:
-            # Nothing is put into it, so that it may stay closed.
-            station = walk.reach(first[tool], inside=False)
-            walk.commands.append(f"{kind} {thing} with {station}")
+        if tool_class:
+            # Nothing is put into the tool, so it may stay closed.
+            tool = walk.reach(first_of[tool_class], inside=False)
+            walk.commands.append(f"{kind} {thing} with {tool}")
         if kind == "look":
             lamp = next(item for item in items if item.cls == LAMP)
             walk.reach(lamp.receptacle)
             walk.commands.append(f"use {called[lamp.id.lower()]}")
         else:
-            target = walk.reach(first[chosen.target])
+            target = walk.reach(first_of[chosen.target])
             walk.commands.append(f"move {thing} to {target}")
     return tuple(walk.commands)

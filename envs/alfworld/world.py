@@ -81,12 +81,7 @@ class World:
 
     def __init__(self, problem: Problem, release: Release, instruction: str) -> None:
         self.release = release
-        goal = Grounder(problem, PREDICATES, CHANGING).goal()
-        if goal is False:
-            raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
-        self.solved: Condition = _always
-        if goal is not True:
-            self.solved = goal
+        self.solved = _condition(problem)
         self.start = frozenset(fact for fact in problem.facts if fact[0] in CHANGING)
 
         facts = _by_predicate(problem.facts)
@@ -98,6 +93,7 @@ class World:
         self.ids = {name: id_ for id_, name in self.names.items()}
         self.places: dict[str, str] = {}
         for receptacle, place in facts["receptacleatlocation"]:
+            # An id without a class has no name, and no command can mention it.
             if receptacle in self.names:
                 self.places[receptacle] = place
         self.receptacles_at: dict[str, list[str]] = defaultdict(list)
@@ -153,6 +149,21 @@ class World:
 def _always(facts: Set[Fact]) -> bool:
     """Return that a goal holds which permanent facts fulfil."""
     return True
+
+
+def _condition(problem: Problem) -> Condition:
+    """Return the goal of a problem as a condition on a state.
+
+    Raises:
+        UnreadableError: it cannot hold in any state.
+    """
+    # The grounder decides a goal that depends on permanent facts only.
+    goal = Grounder(problem, PREDICATES, CHANGING).goal()
+    if goal is False:
+        raise UnreadableError("its goal can never hold: nothing in the game is what it asks for")
+    if goal is True:
+        return _always
+    return goal
 
 
 def _by_predicate(facts: Iterable[Fact]) -> dict[str, set[Fact]]:

@@ -53,47 +53,57 @@ def own_claims(seed: int) -> tuple[Question, ...]:
     country = draw_country(seed)
     random = Random(f"fever claims {seed}")
     drafts = _facts(country, random) + _habits(country, seed)
+    # Of the drafts of each kind, any may be chosen.
     random.shuffle(drafts)
     chosen: list[_Draft] = []
     for label in LABELS:
         chosen += _in_turn([draft for draft in drafts if draft.label == label])[:EACH]
+    # So far they are sorted by label.
+    mixed = random.sample(chosen, len(chosen))
     claims = []
-    for index, draft in enumerate(random.sample(chosen, len(chosen))):
+    for index, draft in enumerate(mixed):
         claims.append(Question(f"own/s{seed}/{index:03d}-{draft.kind}", draft.text, draft.label))
     return tuple(claims)
 
 
 def _in_turn(drafts: list[_Draft]) -> list[_Draft]:
-    """Return drafts with their kinds in turn, so that a kind does not give its label away."""
-    counts = Counter[str]()
-    turns: dict[_Draft, int] = {}
+    """Return the first draft of each kind, then the second of each kind, and so on.
+
+    So the claims of every label are of all its kinds, and a kind does not give its label away.
+    """
+    earlier = Counter[str]()
+    round_of: dict[_Draft, int] = {}
     for draft in drafts:
-        turns[draft] = counts[draft.kind]
-        counts[draft.kind] += 1
-    return sorted(drafts, key=lambda draft: turns[draft])
+        round_of[draft] = earlier[draft.kind]
+        earlier[draft.kind] += 1
+    return sorted(drafts, key=lambda draft: round_of[draft])
 
 
 def _facts(country: Country, random: Random) -> list[_Draft]:
-    """Return a claim of each kind about each thing, with the label that its page gives it."""
+    """Return a claim of each kind about each thing, except claims whose words give the answer away.
+
+    Where the pages say the value, chance decides whether the claim is true. Where they do not, it has a value of
+    another thing.
+    """
     drafts = []
     for kind, (things, path, text) in _KINDS.items():
-        true = {thing: _value(thing, path) for thing in getattr(country, things)}
-        known = sorted({value for value in true.values() if value is not None}, key=str)
-        for thing, value in true.items():
-            about = described(thing)
-            if isinstance(thing, Work):
-                about["done"] = words()["choices"]["done"][thing.form]
+        values = {thing: _value(thing, path) for thing in getattr(country, things)}
+        known = sorted({value for value in values.values() if value is not None}, key=str)
+        for thing, value in values.items():
             label: Label = "NOT ENOUGH INFO"
             if value is not None:
                 label = random.choice(LABELS[:2])
             claimed = value
             if label != "SUPPORTS":
                 claimed = random.choice([other for other in known if other != value])
+            filled_in = described(thing)
+            if isinstance(thing, Work):
+                filled_in["done"] = words()["choices"]["done"][thing.form]
             # Works are named after towns, so that their names may give the answer away.
-            if str(claimed) in str(about):
+            if str(claimed) in str(filled_in):
                 continue
-            about["value"] = claimed
-            drafts.append(_Draft(kind, text.format_map(about), label))
+            filled_in["value"] = claimed
+            drafts.append(_Draft(kind, text.format_map(filled_in), label))
     return drafts
 
 
@@ -108,6 +118,7 @@ def _habits(country: Country, seed: int) -> list[_Draft]:
         label: Label = "NOT ENOUGH INFO"
         if on_page in pages[person.title]:
             label = "SUPPORTS"
+        # A page begins the sentence with the family name; a claim has to say who is meant.
         claim = habit.format(family=f"The {person.calling} {person.name}")
         drafts.append(_Draft(_HABIT, claim, label))
     return drafts

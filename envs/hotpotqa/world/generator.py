@@ -26,6 +26,8 @@ WORK_NAMESAKES = 6
 """Number of works that share a name, out of all."""
 LONG_NAMES = 6
 """Number of people whose page has a longer name as title."""
+FAMILY = 3
+"""Number of members of a family; the last one may have fewer."""
 
 
 class _Names:
@@ -111,13 +113,14 @@ def _towns(random: Random, names: _Names, provinces: list[Province], rivers: lis
 
 
 def _people(random: Random, names: _Names, towns: list[Town]) -> list[Person]:
+    """Draw people with their families, callings, towns and teachers; the last ones share the names of others."""
     choices = words()["choices"]
     makers = list(choices["makers"])
     years = random.sample(range(1720, 1900), PEOPLE + PERSON_NAMESAKES)
     made: list[Person] = []
     for index, born in enumerate(years):
-        begins_family = index % 3 == 0
-        # Families have up to three members, so that a family name alone is ambiguous.
+        # Families have several members, so that a family name alone is ambiguous.
+        begins_family = index % FAMILY == 0
         if begins_family:
             family = names.word("family_first", "family_middle", "family_last")
         else:
@@ -127,7 +130,7 @@ def _people(random: Random, names: _Names, towns: list[Town]) -> list[Person]:
         if begins_family:
             calling = random.choice(choices["others"])
         else:
-            calling = makers[index % 4]
+            calling = makers[index % len(makers)]
         died = born + random.randint(38, 90)
         town = random.choice(towns)
         name = f"{given} {family}"
@@ -135,9 +138,20 @@ def _people(random: Random, names: _Names, towns: list[Town]) -> list[Person]:
         if index < LONG_NAMES:
             middle = names.glued("given_first", "given_last")
             full = f"{given} {middle} {family}"
-        person = Person(name, full, family, full, calling, born, died, town)
-        if index >= PEOPLE:
-            namesake = made[LONG_NAMES + 5 * (index - PEOPLE)]
+        person = Person(
+            name=name,
+            title=full,
+            family=family,
+            full=full,
+            calling=calling,
+            born=born,
+            died=died,
+            town=town,
+        )
+        number_of_namesake = index - PEOPLE
+        if number_of_namesake >= 0:
+            # Of those without a long name, every fifth: they are of different families.
+            namesake = made[LONG_NAMES + 5 * number_of_namesake]
             _share_name(person, namesake, random)
         made.append(person)
     for person in made:
