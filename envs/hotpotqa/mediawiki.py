@@ -77,7 +77,9 @@ class MediaWiki:
         # Without a parser, the package warns on every disambiguation page.
         package.BeautifulSoup = partial(package.BeautifulSoup, features="html.parser")  # type: ignore[attr-defined]
         self._errors = importlib.import_module("wikipedia.exceptions")
-        self.client = SimpleNamespace(search=package.search.fn, page=package.page, exceptions=self._errors)
+        # A function with a cache has the function itself as `fn`; `page` has none.
+        search_uncached = package.search.fn
+        self.client = SimpleNamespace(search=search_uncached, page=package.page, exceptions=self._errors)
         """The package's `search` and `page` without its caches."""
 
     def _query(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -145,8 +147,15 @@ class MediaWiki:
         passes = status in (408, 429) or status >= 500
         self._fail(said, transient=passes, retry_after=wait)
 
-    def _fail(self, message: str, *, cause: BaseException | None = None, **how: Any) -> NoReturn:
-        raise EnvironmentFault(f"{self._host} {message}", **how) from cause
+    def _fail(
+        self,
+        message: str,
+        *,
+        cause: BaseException | None = None,
+        transient: bool = True,
+        retry_after: float | None = None,
+    ) -> NoReturn:
+        raise EnvironmentFault(f"{self._host} {message}", transient=transient, retry_after=retry_after) from cause
 
     def unexpected(self, error: Exception) -> NoReturn:
         """Raise the fault for JSON that the `wikipedia` package could not read."""
@@ -181,29 +190,33 @@ class MediaWiki:
             self._http = None
 
     def _request(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Replace the package's HTTP function."""
+        """Return the API's response to a request of the package, in place of its own HTTP function.
+
+        The package misreads some responses for a page. They are corrected here.
+
+        Raises:
+            EnvironmentFault: there is no response.
+            PageError: the title cannot be that of a page of this wiki; the package's own error.
+        """
         answer = self._query(params)
-        if "redirects" not in params:
+        asks_for_page = "redirects" in params
+        if not asks_for_page:
             return answer
         query = answer.get("query", {})
-        pages = query.get("pages", {})
-        # Titles of other wikis, invalid ones, and special pages.
-        no_page = "interwiki" in query
-        has_meanings = False
-        for page in pages.values():
-            if "invalid" in page or "special" in page:
-                no_page = True
-            if "pageprops" in page:
-                has_meanings = True
-        if no_page:
+        pages = query.get("pages", {}).values()
+        title_of_other_wiki = "interwiki" in query
+        never_a_page = any("invalid" in page or "special" in page for page in pages)
+        if title_of_other_wiki or never_a_page:
             raise self._errors.PageError(params["titles"])
-        if "redirects" in query:
-            followed = query.pop("redirects")
-            query.pop("normalized", None)
-            # The response has the target already, so the package need not request it again, unless a list of meanings
-            # is still missing; then it expects the redirect to start from the requested title.
-            if has_meanings:
-                query["redirects"] = [{"from": params["titles"], "to": followed[-1]["to"]}]
+        if "redirects" not in query:
+            return answer
+        # The response has the target already. If it named the redirect, the package would request the target again.
+        followed = query.pop("redirects")
+        query.pop("normalized", None)
+        # For the meanings of a disambiguation page it has to, and expects a redirect from the requested title.
+        is_disambiguation = any("pageprops" in page for page in pages)
+        if is_disambiguation:
+            query["redirects"] = [{"from": params["titles"], "to": followed[-1]["to"]}]
         return answer
 
 
