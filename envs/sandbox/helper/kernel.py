@@ -47,12 +47,12 @@ class suppress:  # noqa: N801 - as in contextlib, whose import takes too long
         return kind is not None and issubclass(kind, self._kinds)
 
 
-def handle(number: int, *, ignored: bool) -> None:
+def set_disposition(number: int, *, ignored: bool) -> None:
     """Ignore a signal, or let it have its usual effect."""
-    handler = _SIG_DFL
+    disposition = _SIG_DFL
     if ignored:
-        handler = _SIG_IGN
-    _libc.signal(number, ctypes.c_void_p(handler))
+        disposition = _SIG_IGN
+    _libc.signal(number, ctypes.c_void_p(disposition))
 
 
 def _checked(result: int, what: str) -> int:
@@ -118,8 +118,9 @@ def shared_memory() -> int:
     """Return the bytes of shared memory and memory file systems on the whole machine."""
     words = (ctypes.c_ulong * 64)()
     _checked(_libc.sysinfo(words), "sysinfo")
-    # After the uptime, three loads, and the total and free memory; in bytes on 64-bit machines.
-    return words[6]
+    # struct sysinfo, in bytes on 64-bit machines. More words follow.
+    _uptime, _load_1, _load_5, _load_15, _total, _free, shared = words[:7]
+    return shared
 
 
 def load_filter(program: bytes) -> None:
@@ -135,11 +136,11 @@ def load_filter(program: bytes) -> None:
 
 
 def own_user() -> int | None:
-    """Return a user id that no other living run has, or None if the user cannot or need not be changed.
+    """Return a user id for this run alone, or None if the user cannot or need not be changed.
 
     Root gives every run its own user, who owns nothing on the host: limits on the number of processes do not apply to
     root, and runs of one user could signal each other. The id is derived from this process's number, in the upper
-    half of the available ids.
+    half of the available ids. Only in a container with fewer ids than process numbers can two runs get the same.
     """
     if os.geteuid() != 0:
         return None
@@ -151,6 +152,7 @@ def own_user() -> int | None:
     if count < 1024:
         return None
     half = min(count, 1 << 31) // 2
+    # The last two are left out: of the 65,536 ids of many containers, they are nobody, and -1 in 16 bits.
     user = start + half + os.getpid() % (half - 2)
     # The host may run services as nobody.
     if user == _NOBODY:

@@ -121,7 +121,7 @@ IGNORED = (kernel.SIGPIPE, kernel.SIGXFSZ, kernel.SIGCHLD, kernel.SIGINT, kernel
 def ordinary_signals() -> None:
     """Reset the signals in `IGNORED`."""
     for number in IGNORED:
-        kernel.handle(number, ignored=False)
+        kernel.set_disposition(number, ignored=False)
 
 
 def kernel_limits(limits: Limits, others: int) -> dict[str, int]:

@@ -36,7 +36,7 @@ def main(control: int, *descriptors: int) -> None:
     """Carry out one run, and report it; see `bootstrap`. It is ended when the agent dies, or closes `control`."""
     for number in (control, *descriptors):
         os.set_inheritable(number, False)
-    kernel.handle(kernel.SIGCHLD, ignored=False)  # the agent may ignore it
+    kernel.set_disposition(kernel.SIGCHLD, ignored=False)  # the agent may ignore it
     kernel.adopt_orphans()
     try:
         streams = Streams(*descriptors)

@@ -114,9 +114,9 @@ def execute(
         disk=1 << 30,
     )
     policy = Policy(network=network, binds=binds)
-    sandbox = Sandbox(backend, allow_degraded=allow_degraded)
+    runner = Sandbox(backend, allow_degraded=allow_degraded)
     with _terminal_as_before():
-        done = sandbox.run(command, cwd=folder, limits=limits, policy=policy, inherit=True)
+        done = runner.run(command, cwd=folder, limits=limits, policy=policy, inherit=True)
     if done.status not in ("ok", "failed"):
         raise typer.Exit(fail(f"ended by the sandbox: {done.status}", 124))
     raise typer.Exit(done.exit_code)
@@ -146,6 +146,7 @@ def _terminal_as_before() -> Iterator[None]:
         yield
     finally:
         for stream, (modes, flags) in held.items():
+            # A program may have claimed the terminal for itself alone.
             fcntl.ioctl(stream, termios.TIOCNXCL)
             fcntl.fcntl(stream, fcntl.F_SETFL, flags)
             termios.tcsetattr(stream, termios.TCSADRAIN, modes)
