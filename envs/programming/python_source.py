@@ -87,7 +87,11 @@ def expression(text: str) -> ast.expr:
 
 
 def literal(node: ast.expr) -> Any:
-    """Evaluate a literal; arithmetic of small numbers, `nan`, `inf` and `float('nan')` are literals here."""
+    """Evaluate a literal; arithmetic of small numbers, `nan`, `inf` and `float('nan')` are literals here.
+
+    Raises:
+        NotLiteralError: the expression is not one.
+    """
     match node:
         case ast.BinOp(left, kind, right) if type(kind) in _ARITHMETIC:
             first = literal(left)
@@ -97,6 +101,7 @@ def literal(node: ast.expr) -> Any:
                     return _ARITHMETIC[type(kind)](first, second)
                 except ZeroDivisionError:
                     raise NotLiteralError(ast.unparse(node)) from None
+            # What remains is for Python to decide: `1 + 2j` is a literal, and `[1] + [2]` is not.
         case ast.UnaryOp(ast.USub(), operand):
             value = literal(operand)
             if type(value) in (int, float, complex):

@@ -137,12 +137,18 @@ class Attempt(TypedDict):
 
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
     """Merge steps by number, so that a trajectory edited in Studio and written back whole repeats no step."""
-    return list({step["number"]: step for step in [*steps, *write]}.values())
+    by_number = {step["number"]: step for step in steps}
+    for step in write:
+        by_number[step["number"]] = step
+    return list(by_number.values())
 
 
 def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[TrialRecord]:
     """Merge records by trial; the latest counts."""
-    return list({record["trial"]: record for record in [*trials, *write]}.values())
+    by_trial = {record["trial"]: record for record in trials}
+    for record in write:
+        by_trial[record["trial"]] = record
+    return list(by_trial.values())
 
 
 class ReflexionState(TypedDict, total=False):

@@ -202,12 +202,20 @@ class _Server:
         finally:
             call.cancel()
             alive.cancel()
-        # What ended the connection says more than its end.
+        cause = await self._cause_of_loss(trouble)
+        raise EnvironmentFault(f"{self} was lost: {self._words(cause)}", transient=False) from cause
+
+    async def _cause_of_loss(self, trouble: BaseException | None) -> BaseException:
+        """Return why the server is lost.
+
+        Args:
+            trouble: What the call or the ping raised; None if the session ended before both.
+        """
+        # What ended the session says more than the call that met its end.
         await asyncio.wait([self.held.task], timeout=1.0)
         if self.held.task.done():
             trouble = self.held.task.exception() or trouble
-        cause = _cause(trouble or EOFError("the session has ended"))
-        raise EnvironmentFault(f"{self} was lost: {self._words(cause)}", transient=False) from cause
+        return _cause(trouble or EOFError("the session has ended"))
 
     async def _alive(self) -> None:
         from mcp import McpError

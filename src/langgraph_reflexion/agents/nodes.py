@@ -263,8 +263,8 @@ def agent_nodes(
 
     Args:
         agent: The agent.
-        reset: The node around an environment.
-        evaluate: The node around an environment.
+        reset: The node `reset` as an environment has it; the agent's has the same parts.
+        evaluate: The node `evaluate` as an environment has it; the agent's has the same parts.
         heuristic: The heuristic h.
         prompts: The templates.
         prices: The prices of the agent's models, by name.

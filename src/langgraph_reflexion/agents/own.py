@@ -187,7 +187,7 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
 
     Args:
         name: As for `load_environment`, or the name of an agent.
-        seed: As for `load_environment`.
+        seed: As for `load_environment`; the tasks of an agent are read from a file and have no seed.
         **options: The options of the environment; of an agent, those of `AgentTasks`.
 
     Raises:
@@ -204,8 +204,10 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
         raise ConfigurationError(
             f"{name!r} is an agent ({type(found).__name__}), not an environment: give its tasks with --tasks FILE"
         )
+    # Nobody gives a digest by hand: it comes from the settings of an earlier run.
+    known = (*OPTIONS, "digest")
     for option in options:
-        if option not in (*OPTIONS, "digest"):
+        if option not in known:
             raise ConfigurationError(
                 f"{name!r} has no option {option!r}{did_you_mean(option, OPTIONS)}: an agent takes "
                 f"{', '.join(OPTIONS)}"

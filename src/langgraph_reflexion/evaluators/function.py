@@ -255,7 +255,10 @@ def to_score(result: object) -> Score:
             # Those of an `Evaluation`, or of LangSmith and openevals.
             words = str(rest.get("feedback") or rest.get("comment") or "")
             return Score(_number(score), words, unverified=_plain(rest.get("unverified")) is True)
-        case {"results": [*several]} | [*several] if several and not isinstance(result, tuple):
+        case {"results": [*several]} if several:
+            return _lowest([to_score(each) for each in several])
+        # A list of results. A tuple would be a pair, and a wrong one.
+        case [*several] if several and not isinstance(result, tuple):
             return _lowest([to_score(each) for each in several])
     raise ConfigurationError(
         "an evaluator must return a bool, a score, (score, feedback), an Evaluation or an EvaluationResult; "

@@ -98,7 +98,7 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
     """Call a node's function, with its traces and events.
 
     Its model calls and actions lie below the trial's span, know the task and the trial, and are not streamed as
-    messages; those of a wrapped agent are.
+    messages. (The calls of a wrapped agent are streamed: its node `act` is an `AgentNode`, which does not come here.)
     """
     config = await with_trial(node, state, config)
     # What a judge or a reflection says is not an answer to whoever reads the stream.

@@ -32,13 +32,15 @@ class CachedReply(NamedTuple):
 
     reply: AIMessage
     paid: Usage | None
-    """What it cost the same step of the same run, which was killed before its checkpoint could say so."""
+    """What the reply cost, if the step that now finds it has paid for it: that step was killed before its checkpoint
+    could record the cost, and begins again. None if another step has paid."""
 
 
 class ReplyCache:
     """A model's replies in a LangGraph cache, or in a SQLite file, which several runs may share.
 
-    The key of a reply is its `CallId`, the model and the prompt: a retry of a task is a new sample with a cache, too.
+    The key of a reply is its `CallId`, the model, the prompt and the tools. Each trial has ids of its own, so that a
+    retry of a task never gets the replies of the trial before.
     A file is read strictly: whoever can write to it can choose the model's replies, and can run nothing.
 
     Raises:
@@ -58,6 +60,7 @@ class ReplyCache:
     def key(self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]]) -> FullKey:
         """Return the key of a reply: it depends on the model, the prompt, the call and the tools."""
         prompt = [[message.type, message.content, getattr(message, "tool_calls", None)] for message in messages]
+        # A setting of a user's class may be of any type, also of one that JSON lacks.
         text = json.dumps([self._model, prompt, call, tools], default=str)
         digest = hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
         return _NAMESPACE, digest
@@ -87,12 +90,16 @@ class ReplyCache:
         return CachedReply(reply, paid)
 
     async def keep(self, key: FullKey, reply: AIMessage, paid: Usage, config: RunnableConfig) -> None:
-        """Store a reply, what it has cost, and the step that has paid for it; on a full disk only a note is left."""
+        """Store a reply, what it has cost, and the step that has paid for it.
+
+        If SQLite cannot store it (the disk is full, the file is locked), only a note is left.
+        """
         stored = message_to_dict(reply)
         stored["paid"] = paid
         stored["step"] = _step(config)
+        never_expires = None
         try:
-            await self._cache.aset({key: (stored, None)})
+            await self._cache.aset({key: (stored, never_expires)})
         except sqlite3.Error as error:
             note(f"a reply could not be cached: {error}")
 

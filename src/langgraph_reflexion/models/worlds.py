@@ -17,7 +17,7 @@ def expect_world(model: Any, environment: str) -> None:
 
     Args:
         model: The chat model.
-        environment: The environment's name, or in words what else is to be played.
+        environment: The environment's name, or what is played in place of one ("agents of your own").
 
     Raises:
         ConfigurationError: the model has no rules for it.

@@ -196,12 +196,20 @@ DELETE FROM checkpoint_blobs AS old WHERE {_SAME.format("old")} AND NOT EXISTS (
 
 @asynccontextmanager
 async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """Open a checkpointer in Postgres; `latest` as for the kinds of `open_checkpointer`.
+
+    Raises:
+        ConfigurationError: the extra is missing, or the server cannot be reached.
+    """
     try:
         from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
         from psycopg.rows import dict_row
         from psycopg_pool import AsyncConnectionPool, PoolTimeout
     except ImportError as error:
         raise ConfigurationError(f"checkpoints in Postgres need {the_extra('postgres')}") from error
+
+    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool = AsyncConnectionPool[Any](url, min_size=1, max_size=POSTGRES_CONNECTIONS, open=False, kwargs=options)
 
     # The classes are made here, as their base belongs to an extra.
     class HistoryPostgresSaver(AsyncPostgresSaver):
@@ -210,13 +218,15 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
         async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
             if get_checkpoint_id(config):
                 return await super().aget_tuple(config)
-            key = {"checkpoint_ns": "", **config["configurable"]}
+            named = {"checkpoint_ns": ""}
+            named.update(config["configurable"])
             async with pool.connection() as connection:
-                cursor = await connection.execute(_LAST, key)
+                cursor = await connection.execute(_LAST, named)
                 found = await cursor.fetchone()
             if not found:
                 return None
-            return await super().aget_tuple({"configurable": {**key, **found}})
+            named["checkpoint_id"] = found["checkpoint_id"]
+            return await super().aget_tuple({"configurable": named})
 
     class LatestPostgresSaver(HistoryPostgresSaver):
         """`LatestSaver` in Postgres."""
@@ -230,8 +240,6 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
                 await connection.execute(_KEEP_ONLY, saved["configurable"])
             return saved
 
-    options: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
-    pool = AsyncConnectionPool[Any](url, min_size=1, max_size=POSTGRES_CONNECTIONS, open=False, kwargs=options)
     try:
         await pool.open(wait=True, timeout=10)
     except PoolTimeout as error:

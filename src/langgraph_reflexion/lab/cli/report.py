@@ -111,12 +111,13 @@ def show(
         number, step = _place(prompt)
         trials.prompt(number, step).print()
         return
-    if trial is None:
-        trials.print()
-        trial = trials.views[0].row["trial"]
-    else:
+    if trial is not None:
         trials[trial].print()
-    suggest("show", folder, task, "--prompt", trial)
+        suggest("show", folder, task, "--prompt", trial)
+        return
+    trials.print()
+    first = trials.views[0].row["trial"]
+    suggest("show", folder, task, "--prompt", first)
 
 
 def _list(folder: Path) -> None:

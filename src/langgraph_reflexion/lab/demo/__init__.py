@@ -56,7 +56,7 @@ class DemoChatModel(BaseChatModel):
         """Refuse an environment that there are no rules for.
 
         Args:
-            name: The environment's name, or in words what else is to be played.
+            name: The environment's name, or what is played in place of one ("agents of your own").
 
         Raises:
             ConfigurationError: there are no rules for it.
@@ -84,15 +84,20 @@ class DemoChatModel(BaseChatModel):
         for tool in kwargs.get("tools", ()):
             schema = convert_to_openai_tool(tool)
             tools.append(schema["function"]["name"])
-        own, lessons = split_notes(without_examples(messages))
-        prompt = replace(read_prompt(own, tools), recalled=lessons)
+        without_lessons, lessons = split_notes(without_examples(messages))
+        prompt = replace(read_prompt(without_lessons, tools), recalled=lessons)
         seed = kwargs.get("seed", self.seed)
-        said = _answer(prompt, Random(seed), in_text=not tools)
-        sent = sum(len(message.text) for message in messages)
-        read = sent // CHARACTERS_PER_TOKEN
-        wrote = len(said.text) // CHARACTERS_PER_TOKEN + 1
-        said.usage_metadata = UsageMetadata(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote)
-        return ChatResult(generations=[ChatGeneration(message=said)])
+        answer = _answer(prompt, Random(seed), in_text=not tools)
+        answer.usage_metadata = _usage(messages, answer)
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+def _usage(messages: Sequence[BaseMessage], answer: AIMessage) -> UsageMetadata:
+    characters = sum(len(message.text) for message in messages)
+    read = characters // CHARACTERS_PER_TOKEN
+    # An answer costs at least one token, also a call without text.
+    written = len(answer.text) // CHARACTERS_PER_TOKEN + 1
+    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
 
 
 def _answer(prompt: ParsedPrompt, rng: Random, *, in_text: bool) -> AIMessage:

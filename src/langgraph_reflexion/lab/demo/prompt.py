@@ -147,9 +147,15 @@ def _apart(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[Bas
 
 
 def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> ParsedPrompt:
-    """Read a prompt without lessons from other tasks; `tools` are the names of the bound tools."""
+    """Read a prompt: its role, by what it asks for last, and its parts.
+
+    Args:
+        messages: The prompt, without examples and without lessons from other tasks.
+        tools: The names of the bound tools.
+    """
     instruction, said = _apart(messages)
     system = "\n".join(message.text for message in instruction)
+    # The task, with the reflections before it, or a whole trial.
     first = ""
     if said:
         first = said[0].text
@@ -163,7 +169,10 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Parsed
         return ParsedPrompt("condense", system, "", reflections)
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, reflections)
-    opening = first.rpartition("Here is the task again:")[2].strip()
+    # The prompt of an actor. This line stands between reflections and the task.
+    _, _, after_reflections = first.rpartition("Here is the task again:")
+    opening = after_reflections.strip()
+    # An actor without tools has the list of its actions in the instruction.
     listed = re.findall(r"^- (\w+)", system, re.MULTILINE)
     allowed = frozenset(tools) | frozenset(listed)
     cue = _CUE.search(opening)

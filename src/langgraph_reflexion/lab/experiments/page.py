@@ -76,6 +76,7 @@ def write_page(comparison: Comparison, file: Path | str) -> None:
 def page(comparison: Comparison) -> Iterator[str]:
     """Return the page of a comparison as HTML, in pieces: the texts of its trials may be large."""
     columns = _columns(comparison)
+    # Each text of the trials is in the page once, under its number. Reading the trials adds theirs.
     texts: dict[str, int] = {}
     trials = [_trials_by_task(column.run, texts) for column in columns]
     tasks = _tasks(columns, trials)

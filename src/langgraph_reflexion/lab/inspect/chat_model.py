@@ -1,7 +1,6 @@
 """Inspect's models as a LangChain chat model: any of its providers, with its limits, logs and usage."""
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any, cast
 
 from inspect_ai.model import (
@@ -105,17 +104,24 @@ class InspectChatModel(BaseChatModel):
         except Exception as error:
             options = {"stop": stop, "seed": config.seed, "tools": tools}
             sent = [name for name, value in options.items() if value]
+            # The caller asks again without the option.
             if refused_option(error, sent):
                 raise
             # Inspect has retried already, so the graph must not.
             fault = to_fault(error, secrets_around())
             fault.transient = False
             raise fault from error
-        if not output.empty and output.stop_reason == "model_length":
-            raise ContextTooLong(f"the prompt is too long for the context of {output.model}")
-        if output.error:
-            raise ModelFault(f"the model could not answer: {output.error[:300]}", transient=False)
+        _expect_reply(output)
         return ChatResult(generations=[ChatGeneration(message=to_langchain(output))])
+
+
+def _expect_reply(output: ModelOutput) -> None:
+    """Raise ContextTooLong or ModelFault if an output has an error in place of a reply."""
+    # Only an output with a message has a reason why it stopped.
+    if not output.empty and output.stop_reason == "model_length":
+        raise ContextTooLong(f"the prompt is too long for the context of {output.model}")
+    if output.error:
+        raise ModelFault(f"the model could not answer: {output.error[:300]}", transient=False)
 
 
 WHOLE = "inspect_message"
@@ -125,13 +131,23 @@ WHOLE = "inspect_message"
 async def to_inspect(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
     """Convert a prompt to Inspect's messages."""
     converted: list[ChatMessage] = []
-    for whole, some in groupby(messages, lambda message: message.additional_kwargs.get(WHOLE)):
-        if whole:
-            converted.append(ChatMessageAssistant.model_validate(whole))
-        else:
-            written: Any = convert_to_openai_messages(list(some))
-            converted += await messages_from_openai(written)
+    waiting: list[BaseMessage] = []
+    for message in messages:
+        whole = message.additional_kwargs.get(WHOLE)
+        if not whole:
+            waiting.append(message)
+            continue
+        converted += await _by_openai_form(waiting)
+        waiting = []
+        converted.append(ChatMessageAssistant.model_validate(whole))
+    converted += await _by_openai_form(waiting)
     return converted
+
+
+async def _by_openai_form(messages: Sequence[BaseMessage]) -> list[ChatMessage]:
+    """Convert messages together: Inspect finds the name of a tool for its result in the call before."""
+    written: Any = convert_to_openai_messages(messages)
+    return await messages_from_openai(written)
 
 
 def tools_to_inspect(tools: Sequence[dict[str, Any]]) -> list[ToolInfo]:
@@ -157,7 +173,10 @@ def choice_to_inspect(choice: Any) -> ToolChoice | None:
             return "any"
         case {"function": {"name": str(name)}}:
             return ToolFunction(name)
-        case str(name) if name not in ("auto", "none", "any"):
+        case "auto" | "none" | "any":
+            # The same words in both.
+            return cast(ToolChoice, choice)
+        case str(name):
             return ToolFunction(name)
     return cast(ToolChoice | None, choice)
 
@@ -182,7 +201,7 @@ def to_langchain(output: ModelOutput) -> AIMessage:
 
 
 def _more(output: ModelOutput) -> dict[str, Any]:
-    """Return what a reply has besides text and calls: a refusal, or the whole message if it has reasoning."""
+    """Return what a reply has besides text and calls: a refusal, and the whole message if it has reasoning."""
     more: dict[str, Any] = {}
     if output.stop_reason == "content_filter" and output.completion:
         more["refusal"] = output.completion
