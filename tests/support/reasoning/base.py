@@ -95,9 +95,13 @@ class ReasoningServer:
         connection.close()
         return status, text
 
+    def serves(self, path):
+        """Return whether a path is that of the endpoint."""
+        return path == self.path
+
     def _answer(self, call):
         body = json.loads(call.content)
-        if call.path.partition("?")[0] != self.path:
+        if not self.serves(call.path.partition("?")[0]):
             raise self.error(f"there is no {call.path}", 404)
         self.check(body)
         before, way = len(self.exchanges(body)), "up" if LESSON in self.opening(body) else "down"

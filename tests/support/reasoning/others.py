@@ -23,6 +23,10 @@ class GeminiServer(ReasoningServer):
     path = "/v1beta/models/gemini-3-pro:generateContent"
     says = "Function call is missing a thought_signature in functionCall parts"
 
+    def serves(self, path):
+        # The newest client asks for the version v1.
+        return path.replace("/v1/", "/v1beta/") == self.path
+
     def client(self, **settings):
         from langchain_google_genai import ChatGoogleGenerativeAI
 
