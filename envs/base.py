@@ -68,7 +68,7 @@ class Environment(ABC):
     """A set of tasks with their episodes.
 
     An environment of your own needs `name`, `splits`, `episode`, `tasks` and `start`. Features that few environments
-    have are methods of `envs/protocols.py`: whoever writes one has it.
+    have are in `envs/protocols.py`: an environment with the method or the attribute has the feature.
     """
 
     name: str

@@ -1,13 +1,17 @@
-"""What an environment may have beside the members of `Environment`: a protocol for each feature.
+"""What an environment may have besides the members of `Environment`: a protocol for each feature.
 
-An environment has a feature if its class has the method or the attribute: there is nothing to inherit, as the graph
-asks with `isinstance`. As in `typing`, `Supports...` stands for a method and `Has...` for an attribute of that name.
+An environment has a feature if it has the method or the attribute: there is nothing to inherit, as the graph asks
+with `isinstance`. What only `__getattr__` finds does not count. As in `typing`, `Supports...` stands for a method and
+`Has...` for an attribute of that name.
 
 For features that several callers ask for, a function at the end says what holds without the feature.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
+
+# In Python 3.11, `isinstance` on those of `typing` asks `__getattr__`, and hides an AttributeError of a property.
+from typing_extensions import Protocol, runtime_checkable
 
 from langgraph_reflexion.envs.base import (
     Action,

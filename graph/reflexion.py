@@ -77,9 +77,9 @@ def create_reflexion(
     Args:
         model: The actor (M_a): a chat model, or a name such as "openai:gpt-4o-mini" or "demo", which plays
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
-            `create_agent` or `create_deep_agent` unless given. None is needed beside a chat model as
-            `reflection_model`, nor where nothing asks one, as under `retry` with an evaluator of code. An agent in
-            its place is taken as `actor`.
+            `create_agent` or `create_deep_agent` unless given. An agent needs none if `reflection_model` is a chat
+            model, or if nothing asks one, as under `retry` with an evaluator of code. An agent in its place is taken
+            as `actor`.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a

@@ -114,9 +114,8 @@ class Evaluate:
         Raises:
             Fault: it has failed, or its time is over. A function that blocks goes on in its thread.
         """
-        left = self.budgets.seconds_left(shown)
         try:
-            async with asyncio.timeout(left) as limit:
+            async with asyncio.timeout(self.budgets.seconds_to_evaluate()) as limit:
                 return await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
         except TimeoutError as error:
             if not limit.expired():

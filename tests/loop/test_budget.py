@@ -1,6 +1,9 @@
 """Budgets: where a task stops, that it continues as if it had not, and that whatever was paid for is counted."""
 
+import subprocess
+import sys
 import time
+from dataclasses import replace
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -13,7 +16,28 @@ from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.usage import NO_USAGE, Price
 from langgraph_reflexion.support.retries import Retries
-from tests.support.toys import INPUT, THREAD, Counter, compiled, count_to, counting_badly, timeless
+from tests.support.toys import INPUT, THREAD, Counter, CounterEpisode, compiled, count_to, counting_badly, timeless
+
+HANGING = """
+import asyncio
+import threading
+
+from langgraph_reflexion import Budget, Budgets, create_reflexion
+
+
+async def answer(text):
+    return "29"
+
+
+def hang(result):
+    threading.Event().wait()
+
+
+short = Budgets(trial=Budget(seconds=2))
+graph = create_reflexion(actor=answer, evaluator=hang, strategy="retry", budgets=short).compile()
+for final in asyncio.run(graph.abatch([{"task": "q"}] * 40)):
+    print(final["status"])
+"""
 
 PRICES = {"scripted": Price(1.0, 10.0)}
 
@@ -230,3 +254,37 @@ def test_cached_answers_that_a_broken_run_had_paid_for_count_as_paid_once():
     other = graph.invoke(task, {"configurable": {"thread_id": "2"}})
     assert (len(made), calls(other)) == (5, {"act": 0}), "another run pays nothing"
     environment.close()
+
+
+class LateEpisode(CounterEpisode):
+    def step(self, action):
+        result = super().step(action)
+        time.sleep(0.4)
+        return replace(result, terminated=True)
+
+
+class Late(Counter):
+    """A counter whose first action ends the trial, after more time than it has."""
+
+    episode = LateEpisode
+
+    def start(self, task):
+        return LateEpisode(task["data"]["goal"], self.limit)
+
+
+@pytest.mark.parametrize("scope", ["trial", "task"])
+def test_a_trial_that_ends_by_itself_is_evaluated_however_late(scope):
+    def slowly(task, trajectory):
+        time.sleep(0.1)
+        return True
+
+    budgets = lr.Budgets(**{scope: lr.Budget(seconds=0.3)})
+    final = graph(budgets, environment=Late(), evaluator=slowly).invoke(INPUT)
+    assert (final["status"], final["fault"], len(final["trials"])) == ("solved", "", 1)
+    assert final["trials"][0]["seconds"] > 0.3
+
+
+def test_evaluators_that_hang_hold_up_neither_other_tasks_nor_the_end_of_the_process():
+    done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=60, check=True)
+    # More than the threads of an event loop's executor.
+    assert done.stdout.split() == ["fault"] * 40

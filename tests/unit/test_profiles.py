@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.envs.programming.environment import Programming
 from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.loop.profiles import PROFILES, decide, load_profile
+from langgraph_reflexion.state import Strategy
 
 
 def test_the_profiles_settings():
@@ -70,6 +71,8 @@ def test_rules_are_decided_already_but_for_what_is_given():
     assert decide(rules, HotPotQA) == rules, "another environment changes nothing"
     assert decide(rules, HotPotQA, strategy=None, max_trials=7) == replace(rules, max_trials=7)
     assert decide("upstream", ALFWorld, strategy="retry") == rules
+    # As a word, which messages and files show.
+    assert type(decide(rules, ALFWorld, strategy=Strategy.FEEDBACK).strategy) is str
 
 
 def test_the_last_attempt_leaves_room_for_fewer_reflections():

@@ -27,7 +27,7 @@ from langgraph_reflexion.loop.conversation import asked_in
 from langgraph_reflexion.state import Attempt, ReflexionState
 from langgraph_reflexion.support.calling import ByName
 from langgraph_reflexion.support.programs import expect_program
-from langgraph_reflexion.support.sync import to_thread
+from langgraph_reflexion.support.sync import to_own_thread, to_thread
 from langgraph_reflexion.support.text import as_text
 
 OUTPUT_CHARS = 2000
@@ -86,8 +86,11 @@ class FunctionEvaluator(Evaluator):
         reads_the_answer_alone = self.call.subjects <= {"task", "result", "reference"}
         if subjects[self.of] in (None, "") and reads_the_answer_alone:
             return Score(0.0, "Nothing was returned.")
-        waits = inspect.iscoroutinefunction(self.call.function)
-        result = self.call(subjects) if waits else await to_thread(self.call, subjects)
+        if inspect.iscoroutinefunction(self.call.function):
+            result = self.call(subjects)
+        else:
+            # It may hang, and a budget of seconds then leaves it behind.
+            result = await to_own_thread(self.call, subjects)
         # Objects and lambdas may be asynchronous without showing it.
         while inspect.isawaitable(result):
             result = await result

@@ -163,6 +163,23 @@ class Budgets:
         # A little more, so that the budget is surely used up when the time is over.
         return max(0.0, min(left)) + CLOCK
 
+    def seconds_to_evaluate(self) -> float | None:
+        """Return the seconds that an evaluator may take; None if no time is limited.
+
+        A trial that has ended by itself is evaluated, however long it took. So of a trial's and of a task's budget
+        the evaluator has the whole, and only of the run's what is left.
+        """
+        limits = []
+        for limit in (self.trial.seconds, self.task.seconds):
+            if limit is not None:
+                limits.append(limit)
+        if self.run.seconds is not None:
+            left = self.run.seconds - self.seconds
+            limits.append(max(0.0, left))
+        if not limits:
+            return None
+        return min(limits) + CLOCK
+
     def run_used_up(self) -> str | None:
         """Return whether the run's budget is used up, as `used_up` does."""
         used = self._total._replace(seconds=self.seconds)

@@ -197,7 +197,10 @@ def decide(profile: "Profile | Rules | str", environment: type[Environment] | En
         ConfigurationError: there is no such profile, or a value is wrong.
     """
     if isinstance(profile, Rules):
-        return profile.with_values(_given(given))
+        changes = _given(given)
+        if "strategy" in changes:
+            changes["strategy"] = str(one_of("strategy", changes["strategy"], Strategy))
+        return profile.with_values(changes)
     return load_profile(profile).resolve(environment, **given)
 
 

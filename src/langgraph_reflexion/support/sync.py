@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -14,15 +15,38 @@ T = TypeVar("T")
 
 async def to_thread(function: Callable[..., T], *args: Any) -> T:
     """Call a function in a thread. A `StopIteration`, which no future can hold, becomes a `RuntimeError`."""
+    return await asyncio.to_thread(_called, function, *args)
 
-    def call() -> T:
+
+async def to_own_thread(function: Callable[..., T], *args: Any) -> T:
+    """Call a function as `to_thread` does, in a thread that is left behind if the caller is cancelled.
+
+    The threads of `asyncio.to_thread` are few, and the process waits for them at its end: functions that hang would
+    hold up all others, and then the end.
+    """
+    returned: Future[T] = Future()
+    # Otherwise the caller's cancellation would cancel it, and the thread could not set its result.
+    returned.set_running_or_notify_cancel()
+
+    def call() -> None:
         try:
-            return function(*args)
-        except StopIteration as error:
-            name = getattr(function, "__name__", "the function")
-            raise RuntimeError(f"{name} raised StopIteration") from error
+            result = _called(function, *args)
+        except BaseException as error:
+            returned.set_exception(error)
+            return
+        returned.set_result(result)
 
-    return await asyncio.to_thread(call)
+    context = copy_context()
+    threading.Thread(target=context.run, args=(call,), daemon=True).start()
+    return await asyncio.wrap_future(returned)
+
+
+def _called(function: Callable[..., T], *args: Any) -> T:
+    try:
+        return function(*args)
+    except StopIteration as error:
+        name = getattr(function, "__name__", "the function")
+        raise RuntimeError(f"{name} raised StopIteration") from error
 
 
 class _Background(threading.Thread):

@@ -134,3 +134,33 @@ def test_environments_whose_tasks_name_folders_can_refuse_foreign_tasks():
 def test_the_actors_of_an_actors_environment_are_none():
     assert actors_of(Programming) == ("code",)
     assert actors_of(for_actor(HotPotQA(), "cot")) == ()
+
+
+class Delegating(Plain):
+    """An environment that has some attributes of another one."""
+
+    def __init__(self, other):
+        self.other = other
+
+    def __getattr__(self, name):
+        return getattr(self.other, name)
+
+
+class Computed(Plain):
+    """An environment with a property that has a bug."""
+
+    @property
+    def replayable(self):
+        return self.no_such_setting
+
+
+def test_what_only_getattr_finds_is_no_feature():
+    delegating = Delegating(Rich())
+    assert delegating.reply_tokens == 64
+    assert reply_tokens(delegating) == REPLY_TOKENS
+    assert parse_action(delegating, "Hello") is None
+
+
+def test_an_error_of_a_property_is_not_hidden():
+    with pytest.raises(AttributeError, match="no_such_setting"):
+        is_replayable(Computed())
