@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import Memory, load_environment
+from langgraph_reflexion import ConfigurationError, Memory, load_environment
 from langgraph_reflexion.lab.demo import DemoChatModel
 from langgraph_reflexion.lab.demo.prompt import without_examples
 from langgraph_reflexion.loop.heuristic import Heuristic
@@ -152,6 +152,11 @@ def run(**options):
 
 def texts(messages):
     return [message.text for message in messages]
+
+
+def test_an_environment_without_a_map_says_what_to_leave_out():
+    with pytest.raises(ConfigurationError, match="parrot draws no memory map: leave out --memory-map"):
+        compiled([], Parrot(), memory=MAP)
 
 
 def test_the_map_is_appended_to_an_unchanged_prompt():

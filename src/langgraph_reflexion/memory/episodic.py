@@ -227,7 +227,9 @@ class MapMemory:
 
     def __init__(self, environment: Environment, prompts: Prompts, *, lasting: bool) -> None:
         if not isinstance(environment, SupportsMemoryMap):
-            raise ConfigurationError(f"Memory(map=True): {environment.name} draws no memory map with this actor")
+            raise ConfigurationError(
+                f"{environment.name} draws no memory map: leave out --memory-map, or in Python Memory(map=True)"
+            )
         self.environment = environment
         self.prompts = prompts
         self._lasting = lasting

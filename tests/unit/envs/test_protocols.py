@@ -1,5 +1,10 @@
-import pytest
+import re
+from pathlib import Path
 
+import pytest
+from typing_extensions import get_protocol_members, is_protocol
+
+from langgraph_reflexion.envs import protocols
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Environment, Episode, Review, action
 from langgraph_reflexion.envs.grammar import equivalent, parse_action
@@ -21,6 +26,7 @@ from langgraph_reflexion.envs.protocols import (
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from tests.support.toys import finished
 
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "own-environment.md"
 TASK = {"id": "1", "instruction": "Greet."}
 
 
@@ -164,3 +170,17 @@ def test_what_only_getattr_finds_is_no_feature():
 def test_an_error_of_a_property_is_not_hidden():
     with pytest.raises(AttributeError, match="no_such_setting"):
         is_replayable(Computed())
+
+
+def test_the_page_lists_every_optional_method_and_attribute():
+    _, _, after = PAGE.read_text(encoding="utf-8").partition("| method or attribute | feature |\n")
+    table, _, _ = after.partition("\n\n")
+    listed = set()
+    for row in table.splitlines()[1:]:
+        names = row.split("|")[1]
+        listed.update(re.findall(r"`(\w+)", names))
+    members = set()
+    for found in vars(protocols).values():
+        if isinstance(found, type) and is_protocol(found) and found.__module__ == protocols.__name__:
+            members |= get_protocol_members(found)
+    assert listed == members
