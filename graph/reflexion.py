@@ -17,6 +17,7 @@ from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.envs.protocols import actors_of, for_actor
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
+from langgraph_reflexion.evaluators.all_of import AllOf, parts_of
 from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
@@ -55,7 +56,7 @@ def create_reflexion(
     environment: Environment | str | None = None,
     *,
     actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
-    evaluator: EvaluatorName | str | Evaluator | Callable[..., Any] | None = None,
+    evaluator: EvaluatorName | str | Evaluator | AllOf | list[Any] | Callable[..., Any] | None = None,
     heuristic: HeuristicFunction | None = None,
     reflection_model: BaseChatModel | str | ReflectionFunction | None = None,
     memory: Memory | Lessons | int | None = None,
@@ -87,7 +88,8 @@ def create_reflexion(
         evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
             more samples; seven with `self-consistency:7`), `self-tests` (for programs), `none`, an `Evaluator`, or a
             function of `(task, trajectory)`, for an agent of any of `task`, `result`, `messages`, `state` and
-            `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. An agent needs one.
+            `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. In a list, all have to
+            accept a trial, and a later one is asked only if those before it do (`AllOf`). An agent needs one.
         heuristic: Says after every action why the trial should stop, or None (h).
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given. A function of any of `task`,
             `trajectory`, `feedback`, `memory`, `result` and `score`, or an object with such a method
@@ -271,8 +273,9 @@ def _expect_no_calls(evaluator: object, memory: Memory, rules: Rules, *, reflect
 
 def _what_asks(evaluator: object, memory: Memory, rules: Rules, *, reflects: bool) -> str:
     """Return what asks a model around an agent, as the end of a sentence; empty if nothing does."""
-    if isinstance(evaluator, str) and evaluator in ("llm", *JUDGES):
-        return f"evaluator={evaluator!r} asks a chat model"
+    for each in parts_of(evaluator):
+        if isinstance(each, str) and each in ("llm", *JUDGES):
+            return f"evaluator={each!r} asks a chat model"
     if memory.learns:
         return "a chat model writes the lessons from success; Lessons(learn=False) needs none"
     if reflects:

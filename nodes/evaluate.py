@@ -1,7 +1,6 @@
 """evaluate: the finished trial is scored and recorded."""
 
 import asyncio
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, tried
+from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_on_scale, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
@@ -100,7 +99,7 @@ class Evaluate:
                 raise
             raise ConfigurationError(NO_THREAD) from pause
 
-        self._check(score.score)
+        expect_on_scale(self.evaluator, score, self.rules.threshold)
         update = settled
         if score.prepared is not None:
             task = state["task"]
@@ -124,9 +123,8 @@ class Evaluate:
 
     def _evaluation(self, score: Score) -> Evaluation:
         """Return a score with the verdict that follows from it."""
-        value = float(score.score)
-        success = value >= self.rules.threshold
-        evaluation = Evaluation(success=success, score=value, feedback=sanitize(score.feedback))
+        success = score.accepts(self.rules.threshold)
+        evaluation = Evaluation(success=success, score=float(score.score), feedback=sanitize(score.feedback))
         if score.unverified:
             evaluation["unverified"] = True
         return evaluation
@@ -159,25 +157,6 @@ class Evaluate:
             if evaluation.get("unverified"):
                 record["unverified"] = True
         return record
-
-    def _check(self, score: float) -> None:
-        """Refuse a score that cannot be compared with the threshold.
-
-        Raises:
-            ValueError: it is not finite.
-            ConfigurationError: it is on another scale than the threshold.
-        """
-        if not math.isfinite(score):
-            raise ValueError(f"an evaluator returns a finite score, not {score!r}")
-        if self.evaluator.oracle:
-            # A reward is on the environment's own scale.
-            return
-        if score > 1.0 >= self.rules.threshold:
-            raise ConfigurationError(
-                f"the evaluator returned the score {score:g}, and scores are at most 1, which is a success: divide "
-                "it by the highest score, or give a profile with a threshold on its scale, such as "
-                "replace(PROFILES['paper'], threshold=8)"
-            )
 
     async def _shown(self, state: ReflexionState) -> ReflexionState:
         """Return what the evaluator sees of a trial.

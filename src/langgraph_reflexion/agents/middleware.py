@@ -34,6 +34,7 @@ from langgraph_reflexion.agents.wrapped import lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.evaluators import make_evaluator
+from langgraph_reflexion.evaluators.all_of import AllOf
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import emit
@@ -84,7 +85,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         model: Writes the reflections and judges; a chat model, or its name. The agent's own unless given.
         evaluator: Scores an answer: a function of `(task, result)`, or of any of `task`, `result`, `messages`,
             `state` and `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`; `llm` (the
-            model reads the trajectory); or an `Evaluator` such as `CommandEvaluator("pytest -q")`. The result is the
+            model reads the trajectory); an `Evaluator` such as `CommandEvaluator("pytest -q")`; or a list of these,
+            all of which have to accept the answer. The result is the
             text of the last AI message, or the structured response as plain data.
         reset: Resets what the agent changes outside its state: a function that is called with the task's text before
             each trial, and may return an update of the agent's state; or a `World`, such as a `WorkspaceFolder`.
@@ -111,7 +113,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self,
         model: BaseChatModel | str | None = None,
         *,
-        evaluator: Evaluator | Callable[..., Any] | Literal["llm"],
+        evaluator: Evaluator | AllOf | list[Any] | Callable[..., Any] | Literal["llm"],
         reset: ResetFunction | World | None = None,
         heuristic: HeuristicFunction | None = None,
         memory: Memory | Lessons | int | None = None,

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean, one_of
+from langgraph_reflexion.evaluators.all_of import AllOf, AllOfEvaluator
 from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, ExactEvaluator, NoEvaluator
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
 from langgraph_reflexion.evaluators.judges import (
@@ -68,7 +69,7 @@ def _names_own(text: str) -> bool:
 
 
 def make_evaluator(
-    evaluator: Evaluator | str | Callable[..., Any] | None,
+    evaluator: Evaluator | AllOf | list[Any] | str | Callable[..., Any] | None,
     client: Client,
     actor: Actor | None,
     environment: Environment,
@@ -79,9 +80,9 @@ def make_evaluator(
     """Return the evaluator of this name or function; an `Evaluator` is returned unchanged.
 
     Args:
-        evaluator: A name, a function, or an `Evaluator`; the profile's unless given. `FILE.py:NAME` and
-            `package.module:NAME` are loaded; `command: LINE` is a shell command; `openevals:correctness` and others
-            are judges of openevals.
+        evaluator: A name, a function, an `Evaluator`, or several of these that all have to accept a trial (`AllOf`);
+            the profile's unless given. `FILE.py:NAME` and `package.module:NAME` are loaded; `command: LINE` is a
+            shell command; `openevals:correctness` and others are judges of openevals.
         client: The model that judges and writes tests.
         actor: The actor, which `self-consistency` samples; None for a wrapped agent.
         environment: The tasks and actions.
@@ -96,6 +97,13 @@ def make_evaluator(
         evaluator = rules.evaluator
     if isinstance(evaluator, str):
         evaluator = _read(evaluator)
+    if isinstance(evaluator, list):
+        evaluator = AllOf(*evaluator)
+    if isinstance(evaluator, AllOf):
+        made = []
+        for each in evaluator.evaluators:
+            made.append(make_evaluator(each, client, actor, environment, prompts, rules, seed))
+        return AllOfEvaluator(made, rules.threshold, ask_all=evaluator.ask_all)
     if isinstance(evaluator, Evaluator):
         return evaluator
     if not isinstance(evaluator, str):

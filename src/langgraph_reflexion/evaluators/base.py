@@ -1,6 +1,7 @@
 """The interface of evaluators, and those that call no model."""
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -23,10 +24,18 @@ class Score(NamedTuple):
     """1.0 is solved."""
     feedback: str = ""
     """The reason in words."""
-    prepared: dict[str, Any] | None = None
-    """Changes of what `prepare` returned."""
+    success: bool | None = None
+    """The verdict; None compares the score with the profile's threshold."""
     unverified: bool = False
     """Whether nothing could be checked, so that the score says nothing about the trial."""
+    prepared: dict[str, Any] | None = None
+    """Changes of what `prepare` returned."""
+
+    def accepts(self, threshold: float) -> bool:
+        """Return the verdict, where scores from `threshold` on are a success."""
+        if self.success is None:
+            return self.score >= threshold
+        return self.success
 
 
 class Evaluator(ABC):
@@ -40,6 +49,11 @@ class Evaluator(ABC):
 
     oracle: ClassVar[bool] = False
     needs_world: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name in the feedback, where several evaluators score a trial."""
+        return type(self).__name__
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Return plain JSON that is made once per task, such as tests, and kept in the state as `task["prepared"]`.
@@ -56,6 +70,26 @@ class Evaluator(ABC):
         Raises:
             Fault: there is no score. The trial is recorded as a fault.
         """
+
+
+def expect_on_scale(evaluator: Evaluator, score: Score, threshold: float) -> None:
+    """Refuse a score that cannot be compared with the threshold.
+
+    Raises:
+        ValueError: it is not finite.
+        ConfigurationError: it is on another scale than the threshold.
+    """
+    if not math.isfinite(score.score):
+        raise ValueError(f"an evaluator returns a finite score, not {score.score!r}")
+    if evaluator.oracle:
+        # A reward is on the environment's own scale.
+        return
+    if score.score > 1.0 >= threshold:
+        raise ConfigurationError(
+            f"the evaluator returned the score {score.score:g}, and scores are at most 1, which is a success: divide "
+            "it by the highest score, or give a profile with a threshold on its scale, such as "
+            "replace(PROFILES['paper'], threshold=8)"
+        )
 
 
 async def tried(retries: Retries, call: Callable[[], Awaitable[T]]) -> T:

@@ -33,6 +33,9 @@ from langgraph_reflexion.support.text import as_text
 OUTPUT_CHARS = 2000
 """Number of characters of a command's output in the feedback: the last ones, where the summary is."""
 
+LONGEST_LABEL = 60
+"""Number of characters of a command that the feedback of several evaluators names."""
+
 SUBJECTS = ("task", "result", "messages", "state", "trajectory", "reference", "world")
 """The parameters that a function may have; also `inputs` (the task), `outputs` (the result) and `reference_outputs`
 (the reference answer), as LangSmith and openevals call them."""
@@ -65,6 +68,11 @@ class FunctionEvaluator(Evaluator):
                 "environment, make it a function of (task, trajectory)"
             )
 
+    @property
+    def label(self) -> str:
+        """The function's name; of an object, its class's."""
+        return str(getattr(self.call.function, "__name__", type(self.call.function).__name__))
+
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Expect a reference answer if the function needs one.
 
@@ -73,8 +81,7 @@ class FunctionEvaluator(Evaluator):
         """
         if "reference" not in self.call.required:
             return {}
-        name = getattr(self.call.function, "__name__", "")
-        return expect_reference(task, name)
+        return expect_reference(task, self.label)
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.
@@ -152,6 +159,11 @@ class CommandEvaluator(Evaluator):
         self.command = command
         self.cwd = cwd
         self.timeout = timeout
+
+    @property
+    def label(self) -> str:
+        """The command line, shortened."""
+        return self.command[:LONGEST_LABEL]
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Run the command.

@@ -50,6 +50,7 @@ class LLMEvaluator(Evaluator):
     client: Client
     prompts: Prompts
     seed: int
+    label = "The judge"
 
     def prompt(self, state: ReflexionState, said: Sequence[BaseMessage] = ()) -> Prompt:
         """Return the prompt on the finished trial, and what was said about it."""

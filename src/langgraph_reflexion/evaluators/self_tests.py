@@ -227,10 +227,10 @@ class SelfTestsEvaluator(Evaluator):
             return self._untested(task, program)._replace(prepared=prepared)
         words = render_tests(steady)
         if all(outcome.passed for outcome in steady):
-            return Score(1.0, words, prepared)
+            return Score(1.0, words, prepared=prepared)
         if await self._may_be_wrong(task, steady):
             words += f"\n{MAY_BE_WRONG}"
-        return Score(0.0, words, prepared)
+        return Score(0.0, words, prepared=prepared)
 
     async def _may_be_wrong(self, task: Task, outcomes: Sequence[TestOutcome]) -> bool:
         """Return whether all tests that failed are the model's."""

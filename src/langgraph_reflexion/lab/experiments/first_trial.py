@@ -183,4 +183,6 @@ class SharedEvaluator(Evaluator):
         evaluation = row["evaluation"]
         assert evaluation is not None  # the trial is finished
         unverified = evaluation.get("unverified", False)
-        return Score(evaluation["score"], evaluation["feedback"], unverified=unverified)
+        return Score(
+            evaluation["score"], evaluation["feedback"], success=evaluation["success"], unverified=unverified
+        )

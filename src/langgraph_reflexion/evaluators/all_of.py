@@ -1,0 +1,120 @@
+"""Several evaluators in one: a trial is accepted if all of them accept it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.evaluators.base import Evaluator, Score, expect_on_scale
+from langgraph_reflexion.state import ReflexionState
+
+PREPARED = "evaluators"
+"""The key of `task["prepared"]` under which each evaluator finds what it has prepared itself, by its number."""
+
+
+class AllOf:
+    """Evaluators that all have to accept a trial, in this order: cheap ones first, and a judge last.
+
+    One is asked only if those before it accept, so that a judge after a check can only veto. The score is the lowest
+    one, and the feedback says whose it is.
+
+    Args:
+        evaluators: Whatever `create_reflexion(evaluator=...)` takes: names, functions, and evaluators.
+        ask_all: Whether all are asked in any case, so that the feedback has the reasons of all.
+
+    Raises:
+        ConfigurationError: there are none.
+    """
+
+    def __init__(self, *evaluators: Any, ask_all: bool = False) -> None:
+        if not evaluators:
+            raise ConfigurationError("AllOf needs at least one evaluator")
+        self.evaluators = evaluators
+        self.ask_all = ask_all
+
+
+def parts_of(evaluator: object) -> Sequence[Any]:
+    """Return what `create_reflexion(evaluator=...)` is given: several evaluators, or the one."""
+    if isinstance(evaluator, AllOf):
+        return evaluator.evaluators
+    if isinstance(evaluator, list):
+        return evaluator
+    return [evaluator]
+
+
+class AllOfEvaluator(Evaluator):
+    """`AllOf` within a graph.
+
+    Args:
+        evaluators: The evaluators, in the order in which they are asked.
+        ask_all: Whether all are asked.
+        threshold: The score from which on one accepts a trial.
+    """
+
+    def __init__(self, evaluators: Sequence[Evaluator], threshold: float, *, ask_all: bool) -> None:
+        self.evaluators = evaluators
+        self.threshold = threshold
+        self.ask_all = ask_all
+        self.needs_world = any(each.needs_world for each in evaluators)
+
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
+        """Return what each evaluator prepares, by its number.
+
+        Raises:
+            Fault: one cannot prepare the task.
+        """
+        prepared: dict[str, Any] = {}
+        for number, evaluator in enumerate(self.evaluators, 1):
+            own = await evaluator.prepare(task, config)
+            if own:
+                prepared[str(number)] = own
+        if not prepared:
+            return {}
+        return {PREPARED: prepared}
+
+    async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
+        """Ask the evaluators until one does not accept the trial, or all of them."""
+        scores: list[Score] = []
+        words: list[str] = []
+        prepared = dict(_prepared(state).get(PREPARED, {}))
+        for number, evaluator in enumerate(self.evaluators, 1):
+            key = str(number)
+            score = await evaluator.evaluate(_as_seen_by(state, prepared.get(key, {})), config)
+            expect_on_scale(evaluator, score, self.threshold)
+            scores.append(score)
+            if score.feedback:
+                words.append(f"{evaluator.label}: {score.feedback}")
+            if score.prepared is not None:
+                prepared[key] = {**prepared.get(key, {}), **score.prepared}
+            if not (score.accepts(self.threshold) or self.ask_all):
+                break
+        refused = [score for score in scores if not score.accepts(self.threshold)]
+        # A refusal that was checked is one, whatever else could not be.
+        deciding = refused or scores
+        changed = None
+        if any(score.prepared is not None for score in scores):
+            changed = {PREPARED: prepared}
+        return Score(
+            score=min(score.score for score in scores),
+            feedback="\n\n".join(words),
+            success=not refused,
+            unverified=all(score.unverified for score in deciding),
+            prepared=changed,
+        )
+
+
+def _prepared(state: ReflexionState) -> dict[str, Any]:
+    return state["task"].get("prepared", {})
+
+
+def _as_seen_by(state: ReflexionState, own: dict[str, Any]) -> ReflexionState:
+    """Return the state in which an evaluator finds what it has prepared itself, as if it were alone."""
+    prepared = {**_prepared(state), **own}
+    prepared.pop(PREPARED, None)
+    task = state["task"].copy()
+    task["prepared"] = prepared
+    seen = state.copy()
+    seen["task"] = task
+    return seen
