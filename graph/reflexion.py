@@ -19,6 +19,7 @@ from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
 from langgraph_reflexion.evaluators.all_of import AllOf, parts_of
 from langgraph_reflexion.evaluators.judges import JUDGES
+from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
 from langgraph_reflexion.loop.budgets import Budgets
@@ -276,6 +277,8 @@ def _what_asks(evaluator: object, memory: Memory, rules: Rules, *, reflects: boo
     for each in parts_of(evaluator):
         if isinstance(each, str) and each in ("llm", *JUDGES):
             return f"evaluator={each!r} asks a chat model"
+        if isinstance(each, Rubric) and each.model is None:
+            return "a Rubric asks a chat model; Rubric(..., model=...) has its own"
     if memory.learns:
         return "a chat model writes the lessons from success; Lessons(learn=False) needs none"
     if reflects:

@@ -60,7 +60,8 @@ GROUPS = [
     Group(
         "evaluators",
         "Heuristics and evaluators",
-        "Evaluator Score evaluators.function.CommandEvaluator evaluators.all_of.AllOf loop.heuristic.Heuristic",
+        "Evaluator Score evaluators.function.CommandEvaluator evaluators.rubric.Rubric evaluators.all_of.AllOf "
+        "loop.heuristic.Heuristic",
     ),
     Group("evaluators", "Prompts", "load_prompts prompts.Prompts"),
     Group("models", "Models", "ModelOptions models.load.load_model models.usage.Price support.retries.Retries"),

@@ -105,7 +105,7 @@ def make_evaluator(
             made.append(make_evaluator(each, client, actor, environment, prompts, rules, seed))
         return AllOfEvaluator(made, rules.threshold, ask_all=evaluator.ask_all)
     if isinstance(evaluator, Evaluator):
-        return evaluator
+        return evaluator.bind(client, prompts, seed)
     if not isinstance(evaluator, str):
         return _of_function(evaluator, actor)
     return _of_name(evaluator, _Parts(client, actor, environment, prompts, rules, seed))

@@ -10,7 +10,9 @@ from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.faults import outside_fault
+from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState
 from langgraph_reflexion.support.retries import Retries
 
@@ -54,6 +56,19 @@ class Evaluator(ABC):
     def label(self) -> str:
         """Its name in the feedback, where several evaluators score a trial."""
         return type(self).__name__
+
+    def bind(self, client: Client, prompts: Prompts, seed: int) -> "Evaluator":
+        """Return the evaluator with what it needs of the graph that it is built into; itself if it needs nothing.
+
+        Args:
+            client: The model that judges, with retries and accounts.
+            prompts: The domain's templates.
+            seed: The run's seed.
+
+        Raises:
+            ConfigurationError: there is no model of the name that it was given.
+        """
+        return self
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Return plain JSON that is made once per task, such as tests, and kept in the state as `task["prepared"]`.

@@ -87,6 +87,15 @@ class Client:
         if model is not None:
             self.bind(model)
 
+    def for_model(self, model: BaseChatModel | str) -> "Client":
+        """Return a client of another model, which is called in the same way.
+
+        Raises:
+            ConfigurationError: it is not a model, or there is none of this name.
+        """
+        _expect_model_or_name("model", model)
+        return Client(model, self._options, priced=self._priced, answered=self.answered)
+
     def bind(self, model: BaseChatModel) -> None:
         """Call this model from now on."""
         if model is self._given:

@@ -39,6 +39,7 @@ VALUES = {
     "forms": {"actions": ACTIONS},
     "both_answers": {"question": "Who wrote it?", "given": "Ann B.", "right": "Ann Bell"},
     "judge": {},
+    "rubric": {"criteria": ["It is short.", "It is polite."]},
     "same_meaning": {},
     "map": {"lines": "cabinet 1: mug 1.", "earlier": True},
     "memory": {},
