@@ -310,7 +310,7 @@ def test_sigterm_before_the_first_trial_leaves_no_files(home):
 def test_sigterm_stops_a_run_in_the_background_and_ctrl_c_does_not(home):
     with GuessingServer() as server:
         server.seconds = 0.3
-        args = run_args(server, "--option", "highest=60", "--out", "run", "--concurrency", "1")
+        args = run_args(server, "--option", "highest=20", "--out", "run", "--concurrency", "1")
         # Long enough for both signals on a busy machine. As a script does that starts it with `&`.
         process = start(home, *args, interrupted=signal.SIG_IGN)
         wait_for_rows(home / "run", 1)
@@ -322,7 +322,7 @@ def test_sigterm_stops_a_run_in_the_background_and_ctrl_c_does_not(home):
         assert re.search(r"stopped; \d+ finished trials kept in run: continue with", one_line(err))
         server.seconds = 0.0
         assert call(home, "resume", "run")[0] == 0
-    assert len({row["task_id"] for row in timeless(home / "run")}) == 60
+    assert len({row["task_id"] for row in timeless(home / "run")}) == 20
 
 
 @pytest.mark.parametrize("interrupted", [signal.default_int_handler, signal.SIG_IGN])
