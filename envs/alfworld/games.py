@@ -69,7 +69,7 @@ def games_in(folder: str | Path, name: str = "") -> Iterator[Game]:
         raise ConfigurationError(f"{root} is not a folder: give one that holds game.tw-pddl files")
     empty = True
     for at, below, _ in os.walk(root):
-        # In place, as `os.walk` goes on with this very list.
+        # In place, because `os.walk` continues with this list.
         below.sort()
         path = Path(at).relative_to(root).as_posix()
         id_ = f"{name or root.resolve().name}/{path}".removesuffix("/.")

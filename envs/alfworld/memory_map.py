@@ -200,7 +200,7 @@ def _known_places(house: Household) -> list[str]:
     places = house.looked_into.copy()
     for some in (house.lay, house.moved):
         for place in some.values():
-            # The hand is no place.
+            # The hand is not a place.
             if place and place not in places:
                 places.append(place)
     return places

@@ -62,7 +62,7 @@ def task_text(grammar: str) -> str:
     found = _TASK.search(grammar)
     if found is None:
         return ""
-    # Not strict, so that a line end within the text is no error.
+    # Not strict, so that a line end within the text is not an error.
     return str(json.loads(found[2], strict=False))
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 from random import Random
 from typing import Any, NamedTuple
 
-# What stands in ids for the signs that PDDL does not allow.
+# What replaces in ids the characters that PDDL does not allow.
 _WORDS = {
     "-": "_minus_",
     "|": "_bar_",
