@@ -215,7 +215,7 @@ def _who_plays(
     """Tell an agent from a model, and return what plays.
 
     Raises:
-        ConfigurationError: two arguments do not go together, or there is no model.
+        ConfigurationError: two arguments do not go together, or the model is missing.
     """
     if actor is None and _is_agent(model):
         # The first argument is what most callers have: their agent.

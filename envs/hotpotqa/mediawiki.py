@@ -195,7 +195,7 @@ class MediaWiki:
         The package misreads some responses for a page. They are corrected here.
 
         Raises:
-            EnvironmentFault: there is no response.
+            EnvironmentFault: the server gave no response.
             PageError: the title cannot be that of a page of this wiki; the package's own error.
         """
         answer = self._query(params)

@@ -181,7 +181,7 @@ def find(nodes: Sequence[Node], state: State, element: str, exact: bool = False)
             continue
         if (node.option, node.text) not in state.options:
             return node
-        # The last one that is chosen already, if there is no other.
+        # Where every option is chosen already, the last one.
         found = found or node
     return found
 

@@ -47,7 +47,7 @@ def analyze(text: str) -> list[str]:
     kept = []
     for found in _WORD.findall(text.lower()):
         word = re.sub(r"['\u2019]s$", "", found)
-        # Underscores alone are no word.
+        # Underscores alone are not a word.
         if word not in STOP_WORDS and any(c.isalnum() for c in word):
             kept.append(word)
     stems: list[str] = Stemmer.Stemmer("porter").stemWords(kept)

@@ -114,7 +114,7 @@ class Additions:
             self._read_packages(command, read)
         for name in goals:
             self._targets.add("", name)
-        # What the original has is no addition.
+        # What the original has is not an addition.
         self._targets.discard(self._folders.union(paths))
 
     def _named_makefiles(self, commands: list[str]) -> set[str]:

@@ -18,7 +18,7 @@ from langgraph_reflexion.envs.workspace.truncate import plain_text
 Source = Callable[[str], str]
 """Reads a file that the output names; returns "" if there is none."""
 Check = Callable[[str, Source], str]
-"""Returns why the output of a test program is no success, or ""."""
+"""Returns why the output of a test program is not a success, or ""."""
 
 _SUMMARY = re.compile(r"^=*[ \t]*((?:\d+ [a-z ]+?(?:, )?)+) in \S*s\b", re.MULTILINE)
 # As the plugin pytest-sugar writes it.

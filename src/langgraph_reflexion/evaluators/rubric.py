@@ -62,7 +62,7 @@ class Rubric(Evaluator):
         threshold: The share of criteria that has to be met.
 
     Raises:
-        ConfigurationError: there is no criterion, or too many, or the threshold is not above 0 and at most 1.
+        ConfigurationError: there are no criteria, or too many, or the threshold is not above 0 and at most 1.
     """
 
     label = "The rubric"
