@@ -298,6 +298,9 @@ def _removed_keys(snapshot: LessonSnapshot, removed: Iterable[PutOp]) -> list[st
     keys: list[str] = []
     if snapshot.own:
         keys.extend(snapshot.own.removed)
+        present = set(snapshot.records["sources"]) | set(snapshot.records["uses"])
+        # Removed by another process, whose summary this process or a third one has replaced.
+        keys += [key for key in snapshot.own.counted if key not in present]
     keys += [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
     return list(dict.fromkeys(keys))[-KNOWN_KEYS:]
 

@@ -62,6 +62,18 @@ async def test_old_records_are_added_up_and_no_number_changes():
     assert len(await records_in(untouched)) == 4500
 
 
+async def test_a_trial_written_anew_counts_once_though_another_process_removed_its_record():
+    """Its summary has counted the trial; that of the process which removed the record was replaced meanwhile."""
+    store = LessonStore(InMemoryStore(), "house")
+    trial = use("t", [lesson_id("Lesson 0.")], True)
+    await store.add([source("Lesson 0.", "t"), trial])
+    await store.tidy(force=True)
+    await store.store.adelete((*store.namespace, "uses"), trial.key)
+    await store.tidy(force=True)
+    await store.add([trial])
+    assert (await store.snapshot()).trials.trials == 1
+
+
 async def test_numbers_are_the_same_however_often_processes_tidy_up_at_once():
     chance = random.Random(1)
     alone, shared = (LessonStore(InMemoryStore(), "house") for _ in range(2))
