@@ -8,8 +8,6 @@ lake = GymEnvironment("FrozenLake-v1", actions=["left", "down", "right", "up"])
 """
 
 import inspect
-import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,9 +15,10 @@ from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from langgraph_reflexion.adapters.gym_actions import Actions, actions_of, named_actions
+from langgraph_reflexion.adapters.gym_results import Seen, after_reset, after_step, rendered
 from langgraph_reflexion.adapters.tool_spec import ToolSpec
 from langgraph_reflexion.adapters.tool_world import Opened
 from langgraph_reflexion.adapters.tools import tasks_of
@@ -32,16 +31,6 @@ from langgraph_reflexion.support.sync import finished
 
 KNOWN = ("observation", "info", "env", "task", "reward", "total", "terminated", "truncated")
 """The parameters that `render` and `success` may have."""
-
-
-class _Seen(NamedTuple):
-    """What `reset` or `step` returned."""
-
-    observation: Any
-    reward: float = 0.0
-    terminated: bool = False
-    truncated: bool = False
-    info: Any = None
 
 
 class GymEpisode(Episode):
@@ -96,10 +85,10 @@ class GymEpisode(Episode):
     def _reset(self) -> str:
         arguments = self.task.get("data", {}).get("reset", {})
         result = finished(self._env.reset(**arguments))
-        return self._words(_after_reset(result))
+        return self._words(after_reset(result))
 
     def _step(self, value: Any) -> StepResult:
-        seen = _after_step(finished(self._env.step(value)))
+        seen = after_step(finished(self._env.step(value)))
         self._total += seen.reward
         words = [self._words(seen)]
         score = self._score(seen)
@@ -112,7 +101,7 @@ class GymEpisode(Episode):
         # A solved task ends, whether or not its world does.
         return StepResult("\n".join(words), score.score, seen.terminated or solved, seen.truncated)
 
-    def _ending(self, seen: _Seen, score: Score) -> list[str]:
+    def _ending(self, seen: Seen, score: Score) -> list[str]:
         """Return the last lines of the last observation."""
         how = "is over"
         if seen.truncated:
@@ -125,17 +114,17 @@ class GymEpisode(Episode):
             f"The task is {verdict}. {score.feedback}".strip(),
         ]
 
-    def _words(self, seen: _Seen) -> str:
+    def _words(self, seen: Seen) -> str:
         return str(self._called(self.environment.render, seen))
 
-    def _score(self, seen: _Seen) -> Score:
+    def _score(self, seen: Seen) -> Score:
         success = self.environment.success
         if isinstance(success, ByName):
             return to_score(self._called(success, seen))
         ended = seen.terminated or seen.truncated
         return Score(float(ended and self._total >= success))
 
-    def _called(self, function: ByName, seen: _Seen) -> Any:
+    def _called(self, function: ByName, seen: Seen) -> Any:
         known = seen._asdict()
         known["env"] = self._env
         known["task"] = self.task
@@ -207,7 +196,7 @@ class GymEnvironment(Environment):
             self._specs = self._own.specs
         elif isinstance(actions, list | tuple):
             self._specs = named_actions(dict.fromkeys(actions)).specs
-        self.render = ByName(render or _rendered, "GymEnvironment.render", KNOWN)
+        self.render = ByName(render or rendered, "GymEnvironment.render", KNOWN)
         self.success: float | ByName
         if callable(success):
             self.success = ByName(success, "GymEnvironment.success", KNOWN)
@@ -328,89 +317,6 @@ def _made(name: str) -> Any:
     except (gymnasium.error.Error, ImportError) as error:
         raise ConfigurationError(f"Gymnasium cannot make {name!r}: {error}") from error
     return env
-
-
-def _after_reset(result: Any) -> _Seen:
-    match result:
-        case (observation, Mapping() as info):
-            return _Seen(observation, info=info)
-    return _Seen(getattr(result, "observation", result), info=getattr(result, "metadata", None))
-
-
-def _after_step(result: Any) -> _Seen:
-    match result:
-        case (observation, reward, terminated, truncated, info):
-            return _Seen(observation, _finite(reward), bool(terminated), bool(truncated), info)
-        case (observation, reward, done, info):
-            return _Seen(observation, _finite(reward), bool(done), info=info)
-    if not hasattr(result, "done"):
-        raise ConfigurationError(
-            f"step() returned {result!r:.200}: it must return (observation, reward, terminated, truncated, info), "
-            "(observation, reward, done, info), or an object with observation, reward and done"
-        )
-    metadata = getattr(result, "metadata", None)
-    return _Seen(getattr(result, "observation", result), _finite(result.reward), bool(result.done), info=metadata)
-
-
-def _finite(reward: Any) -> float:
-    """Return a reward as a number; none is 0."""
-    if reward is None:
-        return 0.0
-    try:
-        number = float(reward)
-    except (TypeError, ValueError):
-        number = math.nan
-    if math.isfinite(number):
-        return number
-    said = f"step() returned the reward {reward!r:.100}, which is no finite number"
-    if getattr(reward, "shape", None):
-        # An array of rewards, as Gymnasium's vector environments return.
-        said += ": a trial needs a world of its own, not one of several"
-    raise ValueError(said)
-
-
-def _rendered(observation: Any, env: Any) -> str:
-    if getattr(env, "render_mode", None) == "ansi":
-        return _without_colours(str(env.render())).strip("\n")
-    if isinstance(observation, str):
-        return observation
-    return json.dumps(observation, ensure_ascii=False, default=_plain)
-
-
-_COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-
-
-def _without_colours(text: str) -> str:
-    """Return a terminal's text with its colours in words, such as `[S red]`."""
-    in_words = re.sub(r"\x1b\[([\d;]+)m([^\x1b]+)\x1b\[0?m", _colour_in_words, text)
-    return re.sub(r"\x1b\[[\d;]*m", "", in_words)
-
-
-def _colour_in_words(match: re.Match[str]) -> str:
-    """Return a coloured text with the name of its last colour; as it is if it has another format, such as bold."""
-    colour = ""
-    for code in match[1].split(";"):
-        if not code:
-            continue
-        kind, number = divmod(int(code), 10)
-        # Of the text and of its background, dark and bright.
-        if kind in (3, 4, 9, 10) and number < len(_COLOURS):
-            colour = _COLOURS[number]
-    if not colour:
-        return match[2]
-    shown = match[2].strip() or "_"
-    return f"[{shown} {colour}]"
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON does not know: numbers of numpy, to four digits, and Pydantic models."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump()
-    if getattr(getattr(value, "dtype", None), "kind", "") == "f":
-        return value.astype(float).round(4).tolist()
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
 
 
 def _described(documentation: str) -> str:

@@ -8,15 +8,9 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.estimates import estimate, estimate_table, total
 from langgraph_reflexion.lab.experiments.locks import locked
-from langgraph_reflexion.lab.experiments.matrix import (
-    ExperimentObserver,
-    check,
-    estimate,
-    estimate_table,
-    run_experiment,
-    total,
-)
+from langgraph_reflexion.lab.experiments.matrix import ExperimentObserver, check, run_experiment
 from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
 from tests.support.cli import GuessingServer
 from tests.support.guessing import rows

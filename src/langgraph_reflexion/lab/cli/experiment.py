@@ -78,7 +78,7 @@ def _estimate(runs: "list[PlannedRun]", recorded: "list[Run]", *, as_json: bool)
     """Print what the runs may take. Returns whether all of them can begin."""
     from rich.console import Console
 
-    from langgraph_reflexion.lab.experiments.matrix import estimate, estimate_table, total
+    from langgraph_reflexion.lab.experiments.estimates import estimate, estimate_table, total
 
     # What a run itself has done so far tells most about it.
     begun = [each.run for each in runs if each.run]
