@@ -13,7 +13,7 @@ from langgraph_reflexion.lab.experiments.record import read_run, read_runs
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
-from tests.loop.experiments.test_resume import timeless
+from tests.faces.experiments.test_resume import timeless
 from tests.support.cli import KEY, call, home, run_args, server
 from tests.support.poison import edit, folder_made, poisons
 

@@ -12,7 +12,7 @@ import pytest
 
 from langgraph_reflexion import StepResult, action
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentFault, ModelFault
-from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
+from tests.faces.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
 from tests.support.game import Guess
 from tests.support.guessing import Guessing, Watch, rows
 from tests.support.poison import poisons
@@ -43,7 +43,7 @@ import sys, time
 from pathlib import Path
 now = time.time_ns
 time.time_ns = lambda: now() + 3 * 3600 * 10**9
-from tests.loop.experiments.test_resume import SETTINGS, Interrupted, ModelFault, RefusedError, drive_all
+from tests.faces.experiments.test_resume import SETTINGS, Interrupted, ModelFault, RefusedError, drive_all
 for kind in ("latest", "history"):
     for database in sys.argv[1:]:
         name, model = f"{kind}-{bool(database)}", Interrupted(5, RefusedError("no"))

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from langgraph_reflexion import ConfigurationError, ModelOptions, open_checkpointer
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.support.checkpoints import LatestSaver
-from tests.loop.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
+from tests.faces.experiments.test_resume import SETTINGS, Interrupted, RefusedError, drive_all, think_first, timeless
 from tests.support.poison import POISONS, edit, folder_made, poisons
 from tests.support.toys import THREAD, counting_badly, play
 

@@ -18,7 +18,7 @@ from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.loop.experiments.test_resume import think_first
+from tests.faces.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args
 from tests.support.guessing import Guessing, Watch, count_up, drive_all, rows, timeless
 
