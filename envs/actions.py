@@ -246,7 +246,12 @@ def fill(form: str, args: dict[str, Any]) -> str:
 
 def invalid_action(why: str, forms: Sequence[str]) -> str:
     """Return the observation for an invalid action: the reason, and the text forms of the allowed actions."""
-    return f"Invalid action: {why}. Allowed actions: {'; '.join(forms)}."
+    listed = f"{'; '.join(forms)}."
+    # A form of several lines would end in the middle of the list.
+    if any("\n" in form for form in forms):
+        listed = "".join(f"\n- {form}" for form in forms)
+        return f"Invalid action: {why}. Allowed actions:{listed}"
+    return f"Invalid action: {why}. Allowed actions: {listed}"
 
 
 def normalize_action(text: str) -> str:

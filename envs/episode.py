@@ -105,8 +105,11 @@ def _what_is_unknown(action: Action, specs: Mapping[str, ActionSpec]) -> str:
         arguments = re.findall(r"\{\w+\}", form)
         # It may be one of the actions without what it needs, such as "go to".
         without_arguments = re.sub(r"\{\w+\}", "", form)
-        if arguments and _bare(written) == _bare(without_arguments):
-            why = f"{written} needs {', '.join(arguments)}"
+        if not arguments or _bare(written) != _bare(without_arguments):
+            continue
+        why = f"{written} needs {', '.join(arguments)}"
+        if "\n" in form:
+            why += ", in the lines below it"
     return why
 
 

@@ -118,14 +118,25 @@ class Programming(Environment):
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> Episode:
         self.problem(task)
-        tests: list[str] = task.get("prepared", {}).get("tests") or []
-        if not tests:
-            return ProgrammingEpisode(task["instruction"], None, snapshot["over"])
 
         def run(program: str) -> list[TestOutcome]:
+            tests = self._tests_to_see(task)
+            if not tests:
+                return []
             return self.run_tests(task, program, tests)[0]
 
         return ProgrammingEpisode(task["instruction"], run, snapshot["over"])
+
+    def _tests_to_see(self, task: Task) -> list[str]:
+        """Return the tests that a trial may run: those written for the task, or else those that the model may see."""
+        written: list[str] | None = task.get("prepared", {}).get("tests")
+        # An empty list means that an evaluator has looked for tests and found none.
+        if written is not None:
+            return written
+        given = self.given_tests(task)
+        if given or not LANGUAGES[self.problem(task).language].test:
+            return given
+        return self.described_tests(task)
 
     def for_actor(self, name: str) -> Environment:
         if name not in self.actors:

@@ -1,4 +1,4 @@
-"""Episodes of a programming problem: a program is run on the self-written tests, and submitted."""
+"""Episodes of a programming problem: a program is run on tests that the model may see, and submitted."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,7 +8,10 @@ from langgraph_reflexion.envs.base import Action, Episode, StepResult, TestOutco
 
 HANDED_IN = "The program was handed in."
 OVER = "A program was handed in already: the trial is over."
-NO_TESTS = "There are no tests to run: hand the program in when you think that it is right."
+NO_TESTS = (
+    "There are no tests to run: when you think that the program is right, hand it in by submit, "
+    "with the whole program below it."
+)
 
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]*+)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#]*+)[^\n`]*+\n"
@@ -24,7 +27,7 @@ CODE_BEGINS = re.compile(
 """Beginnings of a line of code."""
 
 Try = Callable[[str], Sequence[TestOutcome]]
-"""Runs the self-written tests of the task on a program."""
+"""Runs a task's tests that the model may see on a program; returns nothing if there are none."""
 
 
 class CodeEpisode(Episode):
@@ -55,19 +58,20 @@ class CodeEpisode(Episode):
 class ProgrammingEpisode(CodeEpisode):
     """An episode in which programs may be tested before submission."""
 
-    def __init__(self, problem: str, try_out: Try | None, over: bool = False) -> None:
+    def __init__(self, problem: str, try_out: Try, over: bool = False) -> None:
         super().__init__(problem, over)
         self._try = try_out
 
     @action("run_tests\n{code}")
     def run_tests(self, code: Annotated[str, "the whole program"]) -> str:
-        """Run the tests that you have written for this task on a program, and see which of them fail."""
-        if self._try is None:
-            return NO_TESTS
+        """Run your tests for this task on a program, or else the examples in the description, and see which fail."""
         program = program_in(code)
         if not program:
             return self.invalid("run_tests needs a program")
-        return render_tests(self._try(program))
+        outcomes = self._try(program)
+        if not outcomes:
+            return NO_TESTS
+        return render_tests(outcomes)
 
 
 class OneShotEpisode(CodeEpisode):

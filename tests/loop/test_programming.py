@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
-from langgraph_reflexion.envs.programming.episode import HANDED_IN
+from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -401,6 +401,24 @@ def test_actors_with_actions_run_their_tests(actor, problems):
     tried, submitted = (step["observation"] for step in final["trajectory"])
     assert (tried.splitlines()[1], submitted) == ("assert area(-1) == 0  -- wanted: 0, came out: 1", HANDED_IN)
     assert final["status"] == "solved"
+
+
+@pytest.mark.parametrize(
+    ("example", "seen"),
+    [(">>> area(-3)\n    0", "assert area(-3) == 0  -- wanted: 0, came out: 9"), ("A line.", NO_TESTS)],
+)
+def test_where_no_test_is_written_a_program_is_run_on_the_examples(example, seen, tmp_path):
+    problems = with_example(tmp_path, example)
+    replies = [f"Action: run_tests\n{WRONG}", "Action: submit", f"Action: submit\n{RIGHT}"]
+    final, _ = play(problems, *replies, actor="react", evaluator="none", max_trials=1)
+    tried, empty, submitted = (step["observation"] for step in final["trajectory"])
+    assert tried.splitlines()[-1] == seen
+    assert empty == (
+        "Invalid action: submit needs {code}, in the lines below it. "
+        "Allowed actions:\n- submit\n{code}\n- run_tests\n{code}"
+    )
+    assert submitted == HANDED_IN
+    problems.close()
 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "```python\n\n```"])
