@@ -169,7 +169,7 @@ def create_reflexion(
     schemas = schemas_for(agent, state_schema)
 
     reset = Reset(pool, judge, Strategy(rules.strategy), budgets, approval, kept)
-    evaluate = Evaluate(judge, pool, budgets, rules, kept)
+    evaluate = Evaluate(judge, pool, budgets, rules, kept, approval)
     loop: dict[str, Any] = {
         "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),
@@ -191,7 +191,7 @@ def create_reflexion(
         rules=rules,
         pool=pool,
         clients=(client, second),
-        pauses=bool(approval.actions or approval.reflections),
+        pauses=approval.pauses,
         **schemas,
     )
     return connect(graph, loop, rules)
@@ -295,18 +295,24 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Map
     Args:
         graph: An empty graph whose state has the fields of `ReflexionState`.
         nodes: The six nodes by name, such as `{**create_reflexion(...).loop, "evaluate": mine}`: asynchronous
-            functions of the state and the config, or runnables.
+            functions of the state and the config, or runnables. One in the place of `evaluate` leads back to itself
+            only if it has an attribute `approval` with `verdicts`.
         rules: Which failed trials are reflected on: `create_reflexion(...).rules`.
         metadata: Metadata by node; LangGraph Studio shows the key `description`.
     """
     if set(nodes) != set(NODES):
         raise ConfigurationError(f"connect: the nodes are {', '.join(NODES)}; got {', '.join(nodes)}")
+    after_evaluate = ["reflect", "reset", END]
+    approval = getattr(nodes["evaluate"], "approval", None)
+    if isinstance(approval, Approval) and approval.verdicts:
+        # Its verdict is in a checkpoint before a person is asked, at a second visit.
+        after_evaluate.append("evaluate")
     for name, path, ends in (
         ("reset", routing.unless_fault("act"), ["act", "evaluate"]),
         ("act", routing.unless_fault("observe"), ["observe", "evaluate"]),
         ("observe", routing.unless_fault("heuristic_check"), ["heuristic_check", "evaluate"]),
         ("heuristic_check", routing.after_heuristic_check, ["act", "evaluate"]),
-        ("evaluate", routing.after_evaluate(rules), ["reflect", "reset", END]),
+        ("evaluate", routing.after_evaluate(rules), after_evaluate),
         ("reflect", routing.after_reflect, ["reset", END]),
     ):
         node = nodes[name]

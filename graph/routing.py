@@ -27,11 +27,13 @@ def after_heuristic_check(state: ReflexionState) -> str:
 
 
 def after_evaluate(rules: Rules) -> Callable[[ReflexionState], str]:
-    """End the task, reflect on the trial, or begin the next one at once."""
+    """End the task, reflect on the trial, or begin the next one at once; first, let a person see the verdict."""
     reflects = Strategy(rules.strategy).reflects
     reflects_at_end = reflects and rules.reflects_at_end
 
     def after_evaluate(state: ReflexionState) -> str:
+        if state.get("proposed_evaluation"):
+            return "evaluate"
         if state["status"] == "running":
             if reflects:
                 return "reflect"

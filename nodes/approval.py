@@ -1,4 +1,4 @@
-"""Approval: pauses for a person before an action and after a reflection (section 6 of the paper, safety)."""
+"""Approval: pauses for a person at actions, verdicts and reflections (section 6 of the paper, safety)."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -17,10 +17,18 @@ class Approval:
     Attributes:
         actions: The names of the actions to approve.
         reflections: Whether each reflection is to be approved before the next trial sees it.
+        verdicts: Whether each verdict of the evaluator is to be approved before the loop acts on it. An edit of
+            `success` and `feedback` overrules it; a rejected one has failed, with the person's message as feedback.
     """
 
     actions: Collection[str] = ()
     reflections: bool = False
+    verdicts: bool = False
+
+    @property
+    def pauses(self) -> bool:
+        """Whether a run pauses at all."""
+        return bool(self.actions) or self.reflections or self.verdicts
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,10 @@ class Answer:
     edited: Any = None
 
 
+class UnreadableEdit(ValueError):
+    """What is wrong with an edit, and what it needs, in words."""
+
+
 def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Callable[[Any, Any], Any]) -> Answer:
     """Pause until a person has answered, in the form of LangChain's `HITLRequest`, which front ends show.
 
@@ -40,10 +52,11 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
     `"reject"` work as well. Unreadable answers are asked for again, with the reason before the description.
 
     Args:
-        name: What is asked about: an action's name, or `reflection`.
-        args: The action's arguments, or the reflection's `text`.
+        name: What is asked about: an action's name, `reflection` or `verdict`.
+        args: The action's arguments, the reflection's `text`, or the verdict's `success` and `feedback`.
         description: What the person needs to know, in words.
-        read_edit: Reads the name and the arguments of an `edited_action`, or returns None if it cannot.
+        read_edit: Reads the name and the arguments of an `edited_action`. If it cannot, it returns None, or raises
+            `UnreadableEdit` to say why.
     """
     problem = ""
     while True:
@@ -59,9 +72,14 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
             case {"decisions": [{"type": "reject", **rest}]}:
                 return Answer(rejected=True, reason=str(rest.get("message") or ""))
             case {"decisions": [{"type": "edit", "edited_action": {**edited}}]}:
-                read = read_edit(edited.get("name"), edited.get("args"))
+                why = ""
+                try:
+                    read = read_edit(edited.get("name"), edited.get("args"))
+                except UnreadableEdit as error:
+                    read = None
+                    why = f" {error}"
                 if read is not None:
                     return Answer(edited=read)
-                problem = f"This edit cannot be read: {edited!r:.500}\n\n"
+                problem = f"This edit cannot be read: {edited!r:.500}{why}\n\n"
             case other:
                 problem = f"Answer with one decision: approve, edit or reject. It was: {other!r:.500}\n\n"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -20,7 +20,9 @@ from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data
+from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
+from langgraph_reflexion.nodes.verdict import decided
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
 from langgraph_reflexion.support.text import sanitize
 
@@ -42,13 +44,41 @@ class Evaluate:
     budgets: Budgets
     rules: Rules
     memory: AgentMemory
+    approval: Approval = field(default_factory=Approval)
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        proposed = state.get("proposed_evaluation")
+        if not proposed:
+            return await self._evaluated(state, None, config)
+        # The second visit after one trial. A person is asked before anything else is done: when the run is resumed,
+        # the node runs again from its beginning, and finds the verdict in the state instead of asking the evaluator.
+        decision: Update = {"evaluation": proposed}
+        if self.approval.verdicts:
+            decision = decided(state, proposed, self.rules.threshold)
+        update = await self._evaluated(state, decision, config)
+        update["proposed_evaluation"] = None
+        return update
+
+    async def _evaluated(self, state: ReflexionState, decision: Update | None, config: RunnableConfig) -> Update:
+        """Return the update of a trial's end, or first the verdict that waits for a person.
+
+        Args:
+            state: The state at the end of the trial.
+            decision: The evaluation after a person's decision, with the trial's notes.
+            config: The node's config.
+        """
         cut_short = state["stop_reason"] in ("budget", "fault")
         fault = state["fault"]
         update: Update = {}
-        if not cut_short:
+        if decision and not cut_short:
+            update = decision.copy()
+            state = cast(ReflexionState, {**state, **decision})
+        elif not cut_short:
             seen, update = await self._judged(state, config)
+            if self.approval.verdicts and "evaluation" in update:
+                # In the state before a person is asked, so that nothing is judged twice.
+                update["proposed_evaluation"] = update.pop("evaluation")
+                return update
             fault = update.pop("fault", fault)
             # As the update leaves it, but for the steps, of which the update has only the new ones.
             state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})

@@ -125,6 +125,9 @@ def _any_trial(state: ReflexionState, config: RunnableConfig, *, resumed: bool) 
         "last_attempt": [],
         "prompt_budget": None,
     }
+    if state.get("proposed_evaluation"):
+        # Nobody has decided about the last trial's verdict, and a new task has come.
+        update["proposed_evaluation"] = None
     if resumed:
         update["usage"] = state["usage"]
     # A task whose prompts were recorded once is recorded to its end.

@@ -165,6 +165,8 @@ class ReflexionState(TypedDict, total=False):
     """The best trial so far: the one that the verdict accepts, or the highest score, the latest among equals."""
     evaluation: Evaluation | None
     """That of the last finished trial."""
+    proposed_evaluation: NotRequired[Evaluation | None]
+    """That of the current trial, while it waits for a person (`Approval.verdicts`)."""
     reflections: list[Reflection]
     """Episodic memory: the last Ω reflections, oldest first (section 3 of the paper)."""
     lessons: NotRequired[list[RecalledLesson]]

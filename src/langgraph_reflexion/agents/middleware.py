@@ -100,7 +100,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         options: How the reflecting model is called, and prices. A fault that retries do not cure
             ends the task with the best answer and status `fault`.
         budgets: What a trial, a task and the run may spend. Pauses count as seconds.
-        approval: Whether a person approves reflections. For tool calls, use `HumanInTheLoopMiddleware`.
+        approval: Whether a person approves reflections and verdicts. For tool calls, use
+            `HumanInTheLoopMiddleware`. With verdicts, give `model`, too: the process in which a run goes on may not
+            have called the agent's own model yet, and then knows none that could reflect.
         state_schema: The agent's own state, if it has one: its keys also start each trial with the caller's values.
 
     Raises:
@@ -164,7 +166,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._client = client
         self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
-        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, own_keys=keys)
+        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, approval, own_keys=keys)
         self._reflect = Reflect(client, environment, self.prompts, kept, rules, options.seed)
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
@@ -214,9 +216,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             response = await handler(self._with_lessons(request))
         return _called(request, response)
 
-    @hook_config(can_jump_to=["model"])
+    @hook_config(can_jump_to=["model", "end"])
     async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
-        """Evaluate the answer; on failure, reflect and start over."""
+        """Evaluate the answer; on failure, reflect and start over. A verdict may wait for a person in between."""
         own = state.get("reflexion")
         config = _config()
         if not own or own["trials"]["status"] != "running":
@@ -225,19 +227,29 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if not own["called"] and not own["trials"]["stop_reason"]:
             return abandoned(own, self._own, state)
 
-        # A trial whose evaluation a fault has prevented. Then the agent has not run again.
-        unjudged = own["trials"].get("attempt")
-        if unjudged is None:
-            done = list(messages_in(state, own["given"]).values())
+        said = list(messages_in(state, own["given"]).values())
+        # A trial whose evaluation a fault has prevented, or whose verdict waits for a person. Then the agent has not
+        # run again.
+        kept = own["trials"].get("attempt")
+        if kept is None:
+            done = said
             response = state.get("structured_response")
             trials = self._ended(own, state, done)
         else:
             # Only its evaluation is resumed. The conversation may be that of a better trial by now.
-            done = unjudged["messages"]
+            done = kept["messages"]
             response = own["unjudged_response"]
             trials = self._seen(own, done)
-        emit("observe", trials, {"trajectory": trials["trajectory"]})
+        if own["trials"].get("proposed_evaluation"):
+            # It is as the evaluator has left it.
+            trials = own["trials"].copy()
+        else:
+            emit("observe", trials, {"trajectory": trials["trajectory"]})
         trials = await self._judged(own, trials, config)
+        if trials.get("proposed_evaluation"):
+            # Once this is in a checkpoint, the hook runs again, and asks a person.
+            asking = {**own, "trials": trials, "unjudged_response": response}
+            return {"reflexion": asking, "jump_to": "end"}
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
             own = {**own, "best": list(done), "best_response": response}
@@ -247,7 +259,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if trials["status"] == "running":
             return self._starting_over(own, state)
         # The conversation ends with this trial, unless only its evaluation was resumed.
-        is_last = is_best and unjudged is None
+        is_last = is_best and said == list(done)
         update = finished(own, self._own, state, is_last=is_last)
         update["reflexion"] = own
         return update

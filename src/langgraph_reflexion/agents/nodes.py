@@ -81,7 +81,7 @@ class EvaluateAgent(Evaluate):
 
     own_keys: Mapping[str, bool] = field(default_factory=dict)
 
-    async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+    async def _evaluated(self, state: ReflexionState, decision: Update | None, config: RunnableConfig) -> Update:
         before = cast(WrappedAgentState, state)
         attempt = before.get("attempt")
         saved = None
@@ -93,7 +93,12 @@ class EvaluateAgent(Evaluate):
                 fault = _trouble("the world could not be saved", error)
                 state = {**state, "stop_reason": "fault", "fault": fault}
 
-        update = await super().__call__(state, config)
+        update = await super()._evaluated(state, decision, config)
+        if update.get("proposed_evaluation"):
+            if attempt:
+                # The trial is recorded when a person has decided, and its world may be another by then.
+                update["attempt"] = {**attempt, "world": saved}
+            return update
         best = before.get("best_attempt")
         result = before.get("result")
         is_best = update["best"] in (None, state["trial"])

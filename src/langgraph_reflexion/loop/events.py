@@ -29,7 +29,8 @@ def emit(node: str, state: ReflexionState, update: Update) -> None:
 def events_of(node: str, state: ReflexionState, update: Mapping[str, Any]) -> Iterator[Event]:
     """Yield the events of a node's update: `trial_started`, `action`, `verdict` or `reflection`.
 
-    A wrapped agent's actions come when its trial has ended. The verdict is None after a fault or a used-up budget.
+    A wrapped agent's actions come when its trial has ended. The verdict is None after a fault or a used-up budget,
+    and comes only after a person's decision if it waits for one.
     """
     seen: Mapping[str, Any] = {**state, **update}
     task = seen.get("task")
@@ -43,7 +44,7 @@ def events_of(node: str, state: ReflexionState, update: Mapping[str, Any]) -> It
         for step in steps_in(update):
             if step["action"]:
                 yield _action_event(about, step, step["action"])
-    elif node == "evaluate":
+    elif node == "evaluate" and update.get("trials"):
         yield _verdict_event(about, update)
     elif node == "reflect" and update.get("reflections"):
         newest = update["reflections"][-1]

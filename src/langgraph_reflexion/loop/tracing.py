@@ -75,7 +75,8 @@ class TrialTracer(BaseCallbackHandler):
     async def end(self, update: Update) -> None:
         """End the trial's span with its record, which LangSmith also gets as feedback."""
         span = self.span
-        if span is None:
+        if span is None or not update.get("trials"):
+            # A trial whose verdict waits for a person goes on.
             return
         self.span = None
         record = update["trials"][-1]

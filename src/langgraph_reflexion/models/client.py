@@ -87,6 +87,16 @@ class Client:
         if model is not None:
             self.bind(model)
 
+    @property
+    def model(self) -> Any:
+        """The model as it is called.
+
+        Raises:
+            ConfigurationError: none is known yet.
+        """
+        self._expect_model()
+        return self._model
+
     def for_model(self, model: BaseChatModel | str) -> "Client":
         """Return a client of another model, which is called in the same way.
 
@@ -100,7 +110,7 @@ class Client:
         """Call this model from now on."""
         if model is self._given:
             return
-        self.model: Any = without_own_retries(model)
+        self._model = without_own_retries(model)
         self.name = name_of(model)
         # What is never asked costs nothing.
         is_asked = not isinstance(model, UnaskedChatModel)
@@ -112,7 +122,7 @@ class Client:
         self._secrets = secrets_of(model)
         self._slots = Slots(model)
         own_server = bool(self._slots.address)
-        self._requests = Requests(self.model, self.refused, self._secrets, own_server=own_server)
+        self._requests = Requests(self._model, self.refused, self._secrets, own_server=own_server)
         self._given = model
 
     @classmethod

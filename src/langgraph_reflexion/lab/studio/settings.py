@@ -133,7 +133,8 @@ class SettingsForm(BaseModel):
     def approval(self, actions: Collection[str] = ()) -> Approval:
         """Return where the graph pauses; the chosen actor, with these `actions`, may lack some of the form."""
         named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
-        return Approval(actions=named, reflections=cast(Any, self).approve_reflections)
+        chosen = cast(Any, self)
+        return Approval(named, reflections=chosen.approve_reflections, verdicts=chosen.approve_verdicts)
 
     def prompts(self, base: Prompts) -> Prompts:
         """Return the actor's prompts with the templates that were edited."""
@@ -161,6 +162,7 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     fields = _reflexion_fields(environment, rules)
     actions = words(list(environment.episode.actions()))
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
+    fields["approve_verdicts"] = (bool, setting(False, "evaluate", "Pause for a person after each verdict."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
     prompts = _prompts_of(environment, rules.actor)
     for template, (node, description) in PROMPTS.items():
