@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.middleware_state import MiddlewareState, at_evaluation
+from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain
 from langgraph_reflexion.state import ReflexionState
 
 
@@ -50,6 +51,9 @@ def _point(state: ReflexionState) -> ResumePoint | None:
     if state["status"] == "budget":
         # The last note names the budget.
         values["notes"] = state["notes"][:-1]
+    elif ended_at_no_gain(state["notes"]):
+        # It goes on all the same.
+        values["notes"] = [note for note in state["notes"] if not note.startswith(NO_GAIN)]
 
     if state["trials"][-1]["stop_reason"] in ("budget", "fault"):
         return _within_trial(state, values)

@@ -20,6 +20,7 @@ from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import as_data
+from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.nodes.verdict import decided
@@ -87,8 +88,11 @@ class Evaluate:
         evaluation: Evaluation | None = update.get("evaluation")
         await self._release(state, actions_of(state), evaluated=cut_short or not fault)
         used_up = self.budgets.used_up(state, config, trial=cut_short)
-        status = self._status(state["trial"], fault, evaluation, used_up)
+        without_gain = self._without_gain(state, evaluation)
+        status = self._status(state["trial"], fault, evaluation, without_gain, used_up)
         notes = state["notes"]
+        if without_gain:
+            notes = [*notes, without_gain]
         # A trial that a budget has cut short has its note already.
         if status == "budget" and not cut_short:
             notes = [*notes, str(used_up)]
@@ -220,7 +224,30 @@ class Evaluate:
             settled["reward"] = float(result.reward)
         return {"trajectory": [step], "episode": settled}
 
-    def _status(self, trial: int, fault: str, evaluation: Evaluation | None, used_up: str | None) -> Status:
+    def _without_gain(self, state: ReflexionState, evaluation: Evaluation | None) -> str | None:
+        """Return the note on a task that stops at no gain; None if it goes on, or ends for another reason."""
+        if not self.rules.stop_at_no_gain or evaluation is None or evaluation["success"]:
+            return None
+        if state["trial"] >= allowed_trials(self.rules.max_trials):
+            return None
+        if evaluation.get("unverified"):
+            # Its score says nothing.
+            return None
+        scores = [record["score"] for record in state["trials"] if _is_scored(record)]
+        scores.append(evaluation["score"])
+        last = scores[-TRIALS_WITHOUT_GAIN:]
+        if len(last) < TRIALS_WITHOUT_GAIN or len(set(last)) > 1:
+            return None
+        return f"{NO_GAIN}, {evaluation['score']:g}"
+
+    def _status(
+        self,
+        trial: int,
+        fault: str,
+        evaluation: Evaluation | None,
+        without_gain: str | None,
+        used_up: str | None,
+    ) -> Status:
         if fault:
             return "fault"
         if evaluation is None:
@@ -228,7 +255,7 @@ class Evaluate:
             return "budget"
         if evaluation["success"]:
             return "solved"
-        if trial >= allowed_trials(self.rules.max_trials):
+        if without_gain or trial >= allowed_trials(self.rules.max_trials):
             return "failed"
         if used_up:
             return "budget"
@@ -243,6 +270,11 @@ def _settled(state: ReflexionState, settled: Update) -> ReflexionState:
     seen["trajectory"] = [*state["trajectory"], *settled["trajectory"]]
     seen["episode"] = settled["episode"]
     return seen
+
+
+def _is_scored(record: TrialRecord) -> bool:
+    """Return whether a trial has a score that says something about it."""
+    return record["score"] is not None and not record.get("unverified")
 
 
 def _best(records: Sequence[TrialRecord]) -> int | None:

@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.loop.events import SHOWN
 from langgraph_reflexion.loop.prompting import opening_of
+from langgraph_reflexion.models.recorded import NO_GAIN
 from langgraph_reflexion.models.sent import inline_picture
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Update
@@ -286,6 +287,9 @@ def _outcome_in_words(state: ReflexionState, update: Update) -> str:
             why = " ".join(update["notes"][-1:])
         case _:
             outcome = f"Not solved after {trials}."
+            stopped = [note for note in update["notes"] if note.startswith(NO_GAIN)]
+            if stopped:
+                outcome = f"Not solved: {stopped[0]}."
             evaluation = update.get("evaluation")
             if evaluation:
                 why = evaluation["feedback"]

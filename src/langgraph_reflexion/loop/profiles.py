@@ -42,7 +42,11 @@ class Profile:
         examples: The number of few-shot trajectories that the actor sees (2).
         first_examples: The number that it sees while there is nothing from earlier trials to show, so in the first
             trial and under `retry` (`examples`).
-        until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new (no).
+        until_no_improvement: Whether a run ends when a trial over all tasks solves nothing new (no). Compare
+            `stop_at_no_gain`, which looks at one task and its scores.
+        stop_at_no_gain: Whether a task stops, as failed, once its last three judged trials have the same score; the
+            notes of the last one say so (no). Trials without a verdict, or in which nothing could be checked, are
+            left out. Under an evaluator that says only yes or no, three failures are enough.
         layout: How prompts are laid out: the few-shot examples as chat turns (`turns`), or within the instruction
             (`text`), as for models that complete a text, and as always beside tool calls; or thought and action asked
             one after the other as in the original HotPotQA code (`original`, `original-numbered`), for actors that
@@ -80,6 +84,7 @@ class Profile:
     examples: NonNegativeInt | None = None
     first_examples: NonNegativeInt | None = None
     until_no_improvement: bool | None = None
+    stop_at_no_gain: bool | None = None
     layout: Layout | None = None
     truncation: PositiveInt | None = None
     self_tests: PositiveInt | None = None
@@ -154,6 +159,7 @@ class Rules:
     examples: NonNegativeInt = 2
     first_examples: NonNegativeInt | None = None
     until_no_improvement: bool = False
+    stop_at_no_gain: bool = False
     layout: Layout = "turns"
     truncation: PositiveInt | None = None
     self_tests: PositiveInt = 6

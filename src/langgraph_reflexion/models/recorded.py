@@ -12,6 +12,17 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 REJECTED = "reflection rejected"
 """How the note on a useless reflection begins, in the record of its trial."""
 
+TRIALS_WITHOUT_GAIN = 3
+"""Trials of a task with the same score after which it stops under `Profile.stop_at_no_gain`."""
+
+NO_GAIN = f"stopped after {TRIALS_WITHOUT_GAIN} trials with the same score"
+"""How the note begins that says so, in the record of the last one; the score follows."""
+
+
+def ended_at_no_gain(notes: Sequence[str]) -> bool:
+    """Return whether these are the notes of a task's last trial, after which it has stopped at no gain."""
+    return any(note.startswith(NO_GAIN) for note in notes)
+
 
 class Usage(TypedDict):
     """The usage of model calls."""

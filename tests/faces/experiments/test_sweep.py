@@ -105,6 +105,28 @@ def test_a_run_in_step_that_was_stopped_by_its_budget_stays_unfinished(tmp_path)
     assert summary.statuses["budget"] == 2
 
 
+class Stopping(Guessing):
+    profile_defaults = {"stop_at_no_gain": True}
+
+
+def test_a_task_that_stopped_at_no_gain_is_reported_so_and_not_taken_up_again(tmp_path):
+    summary, _ = drive_all(tmp_path, environment=Stopping(numbers=(1, 9)))
+    assert (summary.statuses["solved"], summary.statuses["failed"]) == (1, 1)
+    assert in_words(summary.statuses) == "1 solved, 1 failed"
+    run = read_run(tmp_path)
+    report = report_run(run)
+    assert (report.no_gain, report.unfinished, report.stopped, len(report.solved)) == (1, 0, 0, 5)
+    assert report.as_json()["no_gain"] == 1
+    assert report.notes == {"stopped after 3 trials with the same score, 0": 1}
+    told = "\n".join(line.plain for line in task_lines(run, 120))
+    assert "not solved, stopped after 3 trials with the same score" in told
+    shown = io.StringIO()
+    compare(tmp_path).print(Console(file=shown, width=200))
+    assert "1 stopped after 3 trials with the same score" in shown.getvalue()
+    again, model = drive_all(tmp_path, environment=Stopping(numbers=(1, 9)), max_trials=7)
+    assert (again.recorded, model.prompts) == (0, [])
+
+
 def test_in_step_a_task_that_ended_by_an_error_is_no_improvement(tmp_path):
     class Reviewed(Guessing):
         def review(self, task, trial):

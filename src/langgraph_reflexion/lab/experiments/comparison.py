@@ -21,6 +21,7 @@ from langgraph_reflexion.lab.experiments.provenance import BETWEEN, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_runs
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.tables import Table
+from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain
 from langgraph_reflexion.support.text import count, printable
 
 
@@ -66,6 +67,8 @@ def _outcome(run: Run, task: str) -> tuple[str, str]:
         if final_answer(rows)["success"] is False:
             return f"accepted in trial {trial}, but wrong", "red"
         return f"solved in trial {trial}", "green"
+    if ended_at_no_gain(last["notes"]):
+        return f"not solved, {NO_GAIN}", "red"
     if trial >= limit:
         return f"not solved in {count(limit, 'trial')}", "red"
     if run.stopped_after is not None:
@@ -175,6 +178,8 @@ class Comparison:
             parts.append(f"{report.ungradable} not gradable here, and not counted")
         if report.stopped:
             parts.append(f"{report.stopped} not tried again after a trial that solved nothing new")
+        if report.no_gain:
+            parts.append(f"{report.no_gain} {NO_GAIN}")
         if report.unfinished:
             parts.append(f"{report.unfinished} unfinished, counted as unsolved")
         return parts

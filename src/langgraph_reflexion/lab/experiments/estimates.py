@@ -11,6 +11,7 @@ from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.load import DEMO
+from langgraph_reflexion.models.recorded import ended_at_no_gain
 from langgraph_reflexion.models.usage import Price, price_of
 
 LEGEND = (
@@ -181,11 +182,11 @@ def _text(amount: float | None) -> str:
 
 
 def _played(rows: Sequence[TrialRow], limit: int) -> int:
-    """Return the number of a task's finished trials; the limit if it is solved."""
+    """Return the number of a task's finished trials; the limit if it is solved, or has stopped at no gain."""
     if not rows:
         return 0
     last = rows[-1]
-    if last["verdict"]:
+    if last["verdict"] or ended_at_no_gain(last["notes"]):
         return limit
     if last["stop_reason"] in ("fault", "budget"):
         # That trial is played again.

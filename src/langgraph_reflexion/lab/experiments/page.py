@@ -23,6 +23,7 @@ from langgraph_reflexion.lab.experiments.prompts import SentPrompt, read_prompts
 from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, trial_views
+from langgraph_reflexion.models.recorded import NO_GAIN
 from langgraph_reflexion.support.text import printable
 
 TITLES = {
@@ -150,6 +151,8 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
         numbers.append((f"{costs['faults']:,.0f}", "faults"))
     if report.stopped:
         numbers.append((str(report.stopped), "not tried again after a trial that solved nothing new"))
+    if report.no_gain:
+        numbers.append((str(report.no_gain), NO_GAIN))
     if report.unfinished:
         numbers.append((str(report.unfinished), "unfinished, counted as unsolved"))
     return numbers

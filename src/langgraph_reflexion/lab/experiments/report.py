@@ -21,7 +21,7 @@ from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.models.recorded import REJECTED
+from langgraph_reflexion.models.recorded import REJECTED, ended_at_no_gain
 from langgraph_reflexion.support.copies import is_near_copy
 
 
@@ -64,9 +64,11 @@ class RunReport:
     ungradable: int
     """N others, which count for no rate."""
     unfinished: int
-    """N tasks that are neither solved nor out of trials, nor ended by a fault, nor by the run's own rule."""
+    """N tasks that are neither solved nor out of trials, nor ended by a fault, nor by a rule of the profile."""
     stopped: int
     """N tasks that were not tried again after a trial that solved nothing new (`until_no_improvement`)."""
+    no_gain: int
+    """N tasks that stopped after three trials with the same score (`stop_at_no_gain`)."""
     solved: list[int]
     """Tasks truly solved, cumulative by trial (see `experiments.metrics`)."""
     measures: dict[str, list[float]]
@@ -123,10 +125,12 @@ def report_run(run: Run) -> RunReport:
     gradable = run.gradable
     begun = 0
     ended = 0
+    no_gain = 0
     for trials_of_task in run.tasks.values():
         if trials_of_task:
             begun += 1
             ended += _has_ended(trials_of_task[-1], limit)
+            no_gain += ended_at_no_gain(trials_of_task[-1]["notes"])
     stopped = 0
     if run.stopped_after is not None:
         stopped = begun - ended
@@ -157,6 +161,7 @@ def report_run(run: Run) -> RunReport:
         ungradable=total - tasks,
         unfinished=total - finished,
         stopped=stopped,
+        no_gain=no_gain,
         solved=solved,
         measures=measures_by_trial(answers, tasks),
         failures=failures_by_trial(rows, trials),
@@ -172,6 +177,8 @@ def report_run(run: Run) -> RunReport:
 
 def _has_ended(last: TrialRow, limit: int) -> bool:
     """Return whether a task is finished after its last trial, by the number of trials that it may have."""
+    if ended_at_no_gain(last["notes"]):
+        return True
     return bool(last["verdict"] or last["fault"]) or last["trial"] >= limit
 
 

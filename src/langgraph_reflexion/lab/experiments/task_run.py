@@ -28,6 +28,7 @@ from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, add_tra
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import steps_in
 from langgraph_reflexion.memory.useful import was_rejected
+from langgraph_reflexion.models.recorded import ended_at_no_gain
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.state import RECORD_PROMPTS, ReflexionState, Status
@@ -142,6 +143,9 @@ class TaskRun:
         if state is None:
             return
         if self.status == "failed" and state["trial"] >= self.max_trials:
+            return
+        if self.status == "failed" and ended_at_no_gain(state["notes"]):
+            # More trials are not what it lacks.
             return
         if self.status == "budget" and self.budgets.used_up(state, self.config):
             return
