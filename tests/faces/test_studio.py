@@ -139,6 +139,14 @@ async def test_several_runs_on_one_thread(alfworld):
             assert (begun["status"], begun["trial"], begun["trials"]) == ("running", 1, [])
 
 
+async def test_a_verdict_waits_where_the_form_says_so(alfworld):
+    async with alfworld.graph(alfworld.form(max_trials=1, max_actions=1, approve_verdicts=True)) as served:
+        graph = served.builder.compile(checkpointer=InMemorySaver())
+        paused = await graph.ainvoke({}, THREAD)
+        assert paused["__interrupt__"][0].value["action_requests"][0]["name"] == "verdict"
+        assert (await graph.ainvoke(Command(resume="approve"), THREAD))["status"] == "failed"
+
+
 @pytest.mark.parametrize(
     ("name", "form", "word"),
     [

@@ -308,6 +308,15 @@ def test_around_an_agent_the_best_trial_is_the_answer_after_a_rejection(way):
     assert guesses.judged == ["It is 1.", "It is 2."]
 
 
+@pytest.mark.parametrize("approval", [VERDICTS, lr.Approval(reflections=True)])
+def test_around_an_agent_without_a_thread_pauses_are_refused_before_anything_happens(approval):
+    guesses = Guesses()
+    middleware = lr.ReflexionMiddleware(guesses.reflects, evaluator=guesses.judge, approval=approval)
+    with pytest.raises(lr.ConfigurationError, match="checkpointer"):
+        create_agent(guesses.said, middleware=[middleware]).invoke(GIVEN)
+    assert guesses.said.prompts == []
+
+
 def test_a_new_message_to_an_agent_that_waits_is_a_new_task():
     guesses = Guesses()
     agent = guesses.compiled("middleware", VERDICTS)

@@ -55,6 +55,11 @@ from langgraph_reflexion.state import Attempt, Strategy, Update, with_trials
 from langgraph_reflexion.support.choices import Feedback, StrategyName
 from langgraph_reflexion.support.sync import run_blocking
 
+NO_THREAD = (
+    "approval pauses the run, which only a checkpointer and a thread can resume: pass them as "
+    "create_agent(..., checkpointer=...) and config={'configurable': {'thread_id': ...}}"
+)
+
 Request = ModelRequest[Any]
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
@@ -156,6 +161,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._finds_model = model is None
         self._strategy = Strategy(rules.strategy)
         self._budgets = budgets
+        self._pauses = approval.pauses
 
         # Taken as answered, so that a server that is down does not discard the agent's answer.
         client = Client(model, options, priced=budgets.limits_cost, answered=True)
@@ -171,6 +177,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
+        config = _config()
+        if self._pauses and "thread_id" not in config.get("configurable", {}):
+            raise ConfigurationError(NO_THREAD)
         given = cast(WrappedAgentState, {**self._own.of(state), "messages": state["messages"]})
         own = MiddlewareState(
             given=state["messages"],
@@ -182,7 +191,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             over=False,
             clock=time.time(),
         )
-        return await self._begun(state, own, _config())
+        return await self._begun(state, own, config)
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
