@@ -16,7 +16,7 @@ from langgraph_reflexion.envs.base import Environment, prompts_of
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.envs.protocols import actors_of, for_actor
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
-from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator
+from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator, make_truth
 from langgraph_reflexion.evaluators.all_of import AllOf, parts_of
 from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.evaluators.rubric import Rubric
@@ -58,6 +58,7 @@ def create_reflexion(
     *,
     actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
     evaluator: EvaluatorName | str | Evaluator | AllOf | list[Any] | Callable[..., Any] | None = None,
+    truth: Evaluator | Callable[..., Any] | str | None = None,
     heuristic: HeuristicFunction | None = None,
     reflection_model: BaseChatModel | str | ReflectionFunction | None = None,
     memory: Memory | Lessons | int | None = None,
@@ -91,6 +92,9 @@ def create_reflexion(
             function of `(task, trajectory)`, for an agent of any of `task`, `result`, `messages`, `state` and
             `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`. In a list, all have to
             accept a trial, and a later one is asked only if those before it do (`AllOf`). An agent needs one.
+        truth: Says whether an agent has truly solved its task, to find out whether the evaluator can be trusted: a
+            function as for `evaluator`, `exact`, or an `Evaluator`. What it says is recorded as `success` of each
+            judged trial; no model sees it, and no task ends by it. An environment has its own.
         heuristic: Says after every action why the trial should stop, or None (h).
         reflection_model: Writes the reflections (M_sr) and judges; `model` unless given. A function of any of `task`,
             `trajectory`, `feedback`, `memory`, `result` and `score`, or an object with such a method
@@ -164,12 +168,13 @@ def create_reflexion(
     if not agent:
         acting = make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, options.seed)
+    known = make_truth(truth, second, acting, environment, prompts, rules, options.seed)
     pool = EpisodePool(environment, options.retries)
     stops = heuristic or rules.heuristic
     schemas = schemas_for(agent, state_schema)
 
-    reset = Reset(pool, judge, Strategy(rules.strategy), budgets, approval, kept)
-    evaluate = Evaluate(judge, pool, budgets, rules, kept, approval)
+    reset = Reset(pool, judge, Strategy(rules.strategy), budgets, approval, kept, known)
+    evaluate = Evaluate(judge, pool, budgets, rules, kept, approval, known)
     loop: dict[str, Any] = {
         "reset": reset,
         "heuristic_check": HeuristicCheck(stops, budgets),

@@ -12,14 +12,14 @@ from langgraph.errors import GraphInterrupt
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
-from langgraph_reflexion.evaluators.base import STOPPED, Evaluator, Score, expect_on_scale, tried
+from langgraph_reflexion.evaluators.base import STOPPED, TRUTH, Evaluator, Score, expect_on_scale, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
-from langgraph_reflexion.models.calls import as_data
+from langgraph_reflexion.models.calls import as_data, note
 from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
@@ -32,6 +32,9 @@ NO_THREAD = (
     "create_reflexion(...).compile(checkpointer=...), or create_agent(..., checkpointer=...), and "
     "config={'configurable': {'thread_id': ...}}"
 )
+
+LONGEST_NOTE = 300
+"""Characters of a note on a fault."""
 
 OUT_OF_TIME = "the evaluator had not ended when a budget of seconds was used up"
 
@@ -46,6 +49,8 @@ class Evaluate:
     rules: Rules
     memory: AgentMemory
     approval: Approval = field(default_factory=Approval)
+    truth: Evaluator | None = None
+    """Says whether a trial has truly solved its task: recorded, never acted on, and seen by no model."""
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         proposed = state.get("proposed_evaluation")
@@ -86,6 +91,12 @@ class Evaluate:
 
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
+        success = None
+        if evaluation:
+            # While the trial's world is still there.
+            success, paid = await self._truth(state, config)
+            update |= paid
+            state = cast(ReflexionState, {**state, **paid})
         await self._release(state, actions_of(state), evaluated=cut_short or not fault)
         used_up = self.budgets.used_up(state, config, trial=cut_short)
         without_gain = self._without_gain(state, evaluation)
@@ -98,6 +109,8 @@ class Evaluate:
             notes = [*notes, str(used_up)]
 
         record = self._record(state, evaluation, fault, notes)
+        if success is not None:
+            record["success"] = success
         update["trials"] = [record]
         update["best"] = _best([*state["trials"], record])
         update["notes"] = notes
@@ -120,7 +133,7 @@ class Evaluate:
                 settled = await self._finalize(state)
                 seen = _settled(state, settled)
                 shown = await self._shown(seen)
-                score = await self._score(shown, config)
+                score = await self._score(self.evaluator, shown, config)
         except Fault as error:
             failed: Update = {"fault": as_data(error)}
             if isinstance(error, EpisodeLost):
@@ -141,15 +154,34 @@ class Evaluate:
         update["evaluation"] = self._evaluation(score)
         return seen, update | paid
 
-    async def _score(self, shown: ReflexionState, config: RunnableConfig) -> Score:
-        """Ask the evaluator, within the budgets of seconds.
+    async def _truth(self, state: ReflexionState, config: RunnableConfig) -> tuple[bool | None, Update]:
+        """Return whether the trial has truly solved its task, None if that is not known, and the update for its cost.
+
+        Trouble outside is a note: whoever records the truth does not end a task.
+        """
+        if self.truth is None:
+            return None, {}
+        success = None
+        with charging(state, "evaluate") as paid:
+            try:
+                shown = await self._shown(state)
+                score = await self._score(self.truth, _as_seen_by_truth(shown), config)
+                expect_on_scale(self.truth, score, self.rules.threshold)
+                if not score.unverified:
+                    success = score.accepts(self.rules.threshold)
+            except Fault as fault:
+                note(f"truth: unknown, {fault}"[:LONGEST_NOTE])
+        return success, paid
+
+    async def _score(self, evaluator: Evaluator, shown: ReflexionState, config: RunnableConfig) -> Score:
+        """Ask an evaluator, within the budgets of seconds.
 
         Raises:
             Fault: it has failed, or its time is over. A function that blocks goes on in its thread.
         """
         try:
             async with asyncio.timeout(self.budgets.seconds_to_evaluate()) as limit:
-                return await tried(self.pool.retries, partial(self.evaluator.evaluate, shown, config))
+                return await tried(self.pool.retries, partial(evaluator.evaluate, shown, config))
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -260,6 +292,18 @@ class Evaluate:
         if used_up:
             return "budget"
         return "running"
+
+
+def _as_seen_by_truth(state: ReflexionState) -> ReflexionState:
+    """Return the state in which the truth finds what it has prepared itself, as if it were the evaluator."""
+    task = state["task"].copy()
+    prepared = task.get("prepared", {}).copy()
+    own: dict[str, Any] = prepared.pop(TRUTH, {})
+    prepared.update(own)
+    task["prepared"] = prepared
+    seen = state.copy()
+    seen["task"] = task
+    return seen
 
 
 def _settled(state: ReflexionState, settled: Update) -> ReflexionState:

@@ -10,7 +10,7 @@ from langgraph.types import Overwrite
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import Fault
-from langgraph_reflexion.evaluators.base import Evaluator, tried
+from langgraph_reflexion.evaluators.base import TRUTH, Evaluator, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.conversation import read_task
 from langgraph_reflexion.loop.episodes import new_episode
@@ -31,6 +31,7 @@ class Reset:
     budgets: Budgets
     approval: Approval
     memory: AgentMemory
+    truth: Evaluator | None = None
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         task = await read_task(state, self.pool.environment)
@@ -109,6 +110,10 @@ class Reset:
         of_evaluator = await tried(self.pool.retries, partial(self.evaluator.prepare, task, config))
         prepared = task.copy()
         prepared["prepared"] = of_environment | of_evaluator
+        if self.truth:
+            # Also where this is nothing: a reference answer that is missing is noticed before anything is played.
+            of_truth = await tried(self.pool.retries, partial(self.truth.prepare, task, config))
+            prepared["prepared"][TRUTH] = of_truth
         return prepared
 
 

@@ -33,7 +33,7 @@ from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, Wo
 from langgraph_reflexion.agents.wrapped import lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
-from langgraph_reflexion.evaluators import make_evaluator
+from langgraph_reflexion.evaluators import make_evaluator, make_truth
 from langgraph_reflexion.evaluators.all_of import AllOf
 from langgraph_reflexion.evaluators.base import Evaluator
 from langgraph_reflexion.loop.budgets import Budgets
@@ -93,6 +93,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             model reads the trajectory); an `Evaluator` such as `CommandEvaluator("pytest -q")`; or a list of these,
             all of which have to accept the answer. The result is the
             text of the last AI message, or the structured response as plain data.
+        truth: As for `create_reflexion`.
         reset: Resets what the agent changes outside its state: a function that is called with the task's text before
             each trial, and may return an update of the agent's state; or a `World`, such as a `WorkspaceFolder`.
         heuristic: As for `create_reflexion`.
@@ -121,6 +122,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         model: BaseChatModel | str | None = None,
         *,
         evaluator: Evaluator | AllOf | list[Any] | Callable[..., Any] | Literal["llm"],
+        truth: Evaluator | Callable[..., Any] | Literal["exact"] | None = None,
         reset: ResetFunction | World | None = None,
         heuristic: HeuristicFunction | None = None,
         memory: Memory | Lessons | int | None = None,
@@ -167,12 +169,13 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         client = Client(model, options, priced=budgets.limits_cost, answered=True)
         kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
         judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
+        known = make_truth(truth, client, None, environment, self.prompts, rules, options.seed)
         pool = EpisodePool(environment, options.retries)
         keys = self._own.reduced
         self._client = client
-        self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, own_keys=keys)
+        self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, known, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
-        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, approval, own_keys=keys)
+        self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, approval, known, own_keys=keys)
         self._reflect = Reflect(client, environment, self.prompts, kept, rules, options.seed)
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:

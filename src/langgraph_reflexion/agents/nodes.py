@@ -153,8 +153,11 @@ class EvaluateAgent(Evaluate):
         return saved
 
     async def _shown(self, state: ReflexionState) -> ReflexionState:
-        """Return the state, with the trial's world if the evaluator needs it."""
-        if not self.evaluator.needs_world:
+        """Return the state, with the trial's world if the evaluator or the truth needs it."""
+        needed = self.evaluator.needs_world
+        if self.truth:
+            needed = needed or self.truth.needs_world
+        if not needed:
             return state
         world: object = self._surroundings.world
         # What `make` returned beside the agent is in the trial's episode.

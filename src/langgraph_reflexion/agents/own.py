@@ -14,7 +14,7 @@ from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
-from langgraph_reflexion.evaluators import expect_of_agents
+from langgraph_reflexion.evaluators import expect_of_agents, expect_truth
 from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
@@ -118,9 +118,14 @@ class AgentTasks(AgentEnvironment):
         if self.names_users and (given["user"] is not None or not given["lessons"]):
             raise ConfigurationError("--user-field names whose --lessons are used, and goes without --user")
         expect_of_agents(rules.evaluator)
+        truth = given.get("truth")
+        if truth is not None:
+            expect_truth(truth)
         found = self.read(given["split"])
         if rules.evaluator == "exact":
-            self._expect_references(found)
+            self._expect_references(found, "evaluator")
+        elif truth == "exact":
+            self._expect_references(found, "truth")
         model = given["model"]
         if model == DEMO:
             model = AGENTS_MODEL
@@ -128,13 +133,13 @@ class AgentTasks(AgentEnvironment):
             self._expect_model(rules, given)
         return {"options": {**given["options"], "digest": found.digest}, "model": model}
 
-    def _expect_references(self, found: TaskRows) -> None:
+    def _expect_references(self, found: TaskRows, what: str) -> None:
         """Raise ConfigurationError if a task has no reference answer."""
         for task in found.tasks:
             if "reference" in task["data"]:
                 continue
             raise ConfigurationError(
-                f"evaluator='exact' needs a reference answer, and the task {task['id']!r} of {self.file} has none: "
+                f"{what}='exact' needs a reference answer, and the task {task['id']!r} of {self.file} has none: "
                 "name the column of reference answers with --answer-field"
             )
 

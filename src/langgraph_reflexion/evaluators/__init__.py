@@ -111,6 +111,55 @@ def make_evaluator(
     return _of_name(evaluator, _Parts(client, actor, environment, prompts, rules, seed))
 
 
+def make_truth(
+    truth: Evaluator | str | Callable[..., Any] | None,
+    client: Client,
+    actor: Actor | None,
+    environment: Environment,
+    prompts: Prompts,
+    rules: Rules,
+    seed: int,
+) -> Evaluator | None:
+    """Return what says whether a wrapped agent's trial has truly solved its task; None if nothing does.
+
+    Args:
+        truth: `exact`, a function, or an `Evaluator`; also as `FILE.py:NAME` and `command: LINE`.
+        client: The model that an `Evaluator` may ask.
+        actor: The actor; None for a wrapped agent.
+        environment: The tasks and actions.
+        prompts: The domain's templates.
+        rules: The profile, resolved.
+        seed: The run's seed.
+
+    Raises:
+        ConfigurationError: it is something else, or an environment is played, which knows the truth itself.
+    """
+    if truth is None:
+        return None
+    if actor is not None:
+        raise ConfigurationError(
+            f"truth= is for agents of your own: {environment.name} knows itself whether a trial has solved its task, "
+            "so leave it out"
+        )
+    if isinstance(truth, str):
+        expect_truth(truth)
+    return make_evaluator(truth, client, None, environment, prompts, rules, seed)
+
+
+def expect_truth(name: str) -> None:
+    """Check the name of a truth; objects and command lines are not loaded.
+
+    Raises:
+        ConfigurationError: it is neither `exact`, nor an object, nor a command line.
+    """
+    if name == "exact" or name.startswith(COMMAND) or _names_own(name):
+        return
+    raise ConfigurationError(
+        f"truth={name!r}: choose exact, or give a function (also as FILE.py:NAME), an Evaluator, or a shell command "
+        "(also as 'command: LINE'): what a model says is a verdict"
+    )
+
+
 @dataclass(frozen=True)
 class _Parts:
     """What evaluators that have a name are made of; see `make_evaluator`."""

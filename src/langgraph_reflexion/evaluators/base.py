@@ -18,6 +18,9 @@ from langgraph_reflexion.support.retries import Retries
 
 T = TypeVar("T")
 
+TRUTH = "truth"
+"""The key of `task["prepared"]` under which `truth=` finds what it has prepared itself."""
+
 
 class Score(NamedTuple):
     """An evaluator's score of a trial."""

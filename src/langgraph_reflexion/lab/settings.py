@@ -291,6 +291,13 @@ class RunSettings(ReflexionSettings):
         metavar="RUN",
         min_length=1,
     )
+    truth: str | None = option(
+        None,
+        "Records whether an agent of your own has truly solved its task: exact, FILE.py:FUNCTION or 'command: LINE'.",
+        node="evaluate",
+        metavar="NAME",
+        min_length=1,
+    )
     concurrency: int = option(8, "Tasks to run concurrently, over all workers.", resume="free", ge=1)
     workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
     ray_address: str | None = option(
@@ -356,6 +363,11 @@ class RunSettings(ReflexionSettings):
         if self.until_no_improvement is None:
             return rules
         return replace(rules, until_no_improvement=self.until_no_improvement)
+
+    def build(self, environment: "Environment | None", rules: "Rules", **parts: Any) -> "ReflexionGraph":
+        """See `ReflexionSettings.build`; a run may also record the truth."""
+        parts.setdefault("truth", self.truth)
+        return super().build(environment, rules, **parts)
 
     def resolved(self, environment: "Environment", rules: "Rules") -> Self:
         """Return the settings as a run records them: what the profile and the environment decide is filled in.

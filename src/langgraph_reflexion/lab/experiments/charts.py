@@ -57,6 +57,8 @@ class Line:
     """The interval around each value."""
     parts: Sequence[Sequence[float]] = ()
     """Thin lines behind it, point by point: the values of each seed."""
+    dashed: bool = False
+    """Whether it stands for something else than the other lines: what the verdict says, beside the truth."""
 
     @property
     def colour(self) -> str:
@@ -65,7 +67,11 @@ class Line:
     @property
     def dashes(self) -> int:
         """The place in `DASHES`: lines of the same colour differ in it."""
-        return self.number // len(COLOURS) % len(DASHES)
+        round_of_colours = self.number // len(COLOURS)
+        if self.dashed:
+            # The finest dots, which only the nineteenth line has otherwise.
+            return len(DASHES) - 1
+        return round_of_colours % len(DASHES)
 
     @property
     def marker(self) -> str:

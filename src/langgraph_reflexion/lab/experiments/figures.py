@@ -125,6 +125,13 @@ def _success_by_trial(groups: Sequence[RunGroup], below: str) -> Chart:
             parts=_curves_of_seeds(each),
         )
         lines.append(line)
+    for number, each in enumerate(groups):
+        accepted = each.report.accepted
+        if not accepted:
+            continue
+        shares = [100 * each.report.share(tasks) for tasks in accepted]
+        name = _cut(f"{_legend(each, groups)}: accepted by the verdict", LONGEST_LEGEND)
+        lines.append(Line(name, number, range(1, len(shares) + 1), shares, dashed=True))
     panel = Panel(lines)
     return Chart("Tasks solved by trial", [panel], "trial", caption=below)
 

@@ -34,6 +34,7 @@ SHARED = (
     "max_tokens",
     "actor",
     "evaluator",
+    "truth",
     "max_actions",
     "max_cycles",
     "memory_map",

@@ -20,6 +20,10 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
     tables: list[Table] = []
     title = "Tasks solved by trial, with 95% intervals"
     tables.append(_table(title, groups, _curves(groups), "trial"))
+    judging = [each for each in groups if each.report.accepted]
+    if judging:
+        title = "Tasks that the verdict calls solved, by trial"
+        tables.append(_table(title, judging, _accepted(judging), "trial"))
     title = "Means over all tasks, first and last trial"
     tables.append(_table(title, groups, _measures(groups), "measure"))
     tables.append(_failures(groups))
@@ -115,6 +119,11 @@ def _match(pair: Pair, match: Match) -> list[Cell]:
 def _curves(groups: Sequence[RunGroup]) -> Rows:
     """Return a row for each trial: the tasks that each group has solved by then."""
     columns = [_curve(each) for each in groups]
+    return _rows_by_trial(columns)
+
+
+def _rows_by_trial(columns: Sequence[Sequence[Cell]]) -> Rows:
+    """Return a row for each trial of the columns, of which one may have more than another."""
     trials = max(map(len, columns))
     rows: Rows = []
     for trial in range(trials):
@@ -127,6 +136,19 @@ def _curves(groups: Sequence[RunGroup]) -> Rows:
                 row.append("")
         rows.append(row)
     return rows
+
+
+def _accepted(groups: Sequence[RunGroup]) -> Rows:
+    """Return a row for each trial: the tasks that each group's evaluator has accepted by then."""
+    columns: list[list[Cell]] = []
+    for each in groups:
+        report = each.report
+        column: list[Cell] = []
+        for accepted in report.accepted or ():
+            share = report.share(accepted)
+            column.append(PercentCell(share, f"{accepted:>3} {share:>5.0%}"))
+        columns.append(column)
+    return _rows_by_trial(columns)
 
 
 def _curve(group: RunGroup) -> list[Cell]:

@@ -29,6 +29,7 @@ DESCRIBED = (
     "actor",
     "profile",
     "evaluator",
+    "truth",
     "strategy",
     "prices",
     "base_url",

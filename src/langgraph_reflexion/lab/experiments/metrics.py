@@ -23,6 +23,15 @@ def solved_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:
     return found
 
 
+def accepted_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:
+    """Return the number of tasks whose answer the verdict accepts after each trial (`answers_by_trial`)."""
+    found: list[int] = []
+    for rows in answers:
+        accepted = sum(bool(row["verdict"]) for row in rows)
+        found.append(accepted)
+    return found
+
+
 def measures_by_trial(answers: Sequence[Sequence[TrialRow]], tasks: int) -> dict[str, list[float]]:
     """Return the means of the environment's measures (F1, say) of the answers returned after each trial.
 

@@ -142,6 +142,9 @@ def _shown(value: Any) -> str:
 
 def is_oracle(settings: Mapping[str, Any]) -> bool:
     """Return whether the truth scored the trials: the environment, or a comparison with reference answers."""
+    truth = settings.get("truth")
+    if truth is not None:
+        return bool(settings["evaluator"] == truth)
     return settings["evaluator"] in ("environment", "exact")
 
 
@@ -156,6 +159,8 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
     described["verdicts"] = f"verdicts by {settings['evaluator']}, no oracle"
     if is_oracle(settings):
         described["verdicts"] = "oracle"
+    elif settings.get("truth"):
+        described["truth"] = f"truth by {settings['truth']}"
     memory = settings.get("memory", "window")
     if memory != "window":
         described["memory"] = f"memory {memory}"

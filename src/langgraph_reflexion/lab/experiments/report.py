@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.lab.experiments.metrics import (
+    accepted_by_trial,
     answers_by_trial,
     confusion,
     confusion_rates,
@@ -77,8 +78,10 @@ class RunReport:
     """Failed trials by reason, for each trial (see `experiments.metrics.failure`)."""
     tokens: list[int]
     """Tokens spent by all tasks together, cumulative by trial."""
+    accepted: list[int] | None
+    """Tasks that the verdict calls solved, cumulative by trial; None for an oracle, and where no truth is known."""
     verdicts: dict[str, int] | None
-    """Right and wrong verdicts over all trials; None for an oracle, which is always right, and for your own agent."""
+    """Right and wrong verdicts over all trials; None for an oracle, and where no truth is known."""
     unverified: int
     """The number of trials in which nothing could be checked. Their verdict counts as a no, and under `upstream` as
     a yes."""
@@ -143,11 +146,14 @@ def report_run(run: Run) -> RunReport:
         trials = limit
     answers = answers_by_trial(gradable.values(), trials)
     solved = solved_by_trial(answers)
-    # Of an agent's trials nothing is known but the verdict.
-    judged = not is_oracle(run.settings) and run.settings.get("actor") != "agent"
+    # Of an agent's trials nothing is known but the verdict, unless the truth is recorded.
+    knows_truth = run.settings.get("actor") != "agent" or run.settings.get("truth") is not None
+    judged = knows_truth and not is_oracle(run.settings)
     verdicts = None
     verdicts_on_answers = None
+    accepted = None
     if judged:
+        accepted = accepted_by_trial(answers)
         verdicts = confusion(list(chain.from_iterable(gradable.values())))
         if trials:
             verdicts_on_answers = confusion(answers[-1])
@@ -166,6 +172,7 @@ def report_run(run: Run) -> RunReport:
         measures=measures_by_trial(answers, tasks),
         failures=failures_by_trial(rows, trials),
         tokens=tokens_by_trial(rows, trials),
+        accepted=accepted,
         verdicts=verdicts,
         unverified=sum(row.get("unverified", False) for row in rows),
         answers=verdicts_on_answers,

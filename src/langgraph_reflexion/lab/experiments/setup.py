@@ -174,6 +174,7 @@ async def open_run(setup: Setup, folder: Path, run_id: str) -> AsyncIterator[Ope
                 review=partial(review, setup.environment),
                 lock=lock,
                 user=user_of(setup.environment, task),
+                truth=settings.truth is not None,
                 **more,
             )
 

@@ -94,6 +94,8 @@ class TaskRun:
     progress: TaskProgress = field(default_factory=TaskProgress)
     user: str | None = None
     """The user whose lessons it uses; the run's unless given."""
+    truth: bool = False
+    """Whether the truth about each trial is in its record, instead of the environment's review."""
     begun: bool = False
     """Whether an earlier process began its first trial."""
     error: TaskError | None = None
@@ -300,7 +302,7 @@ class TaskRun:
             raise
         except BaseException as error:
             raise TaskError.of(error) from error
-        row = _row(self.task["id"], state, review)
+        row = _row(self.task["id"], state, review, recorded_truth=self.truth)
         return Finished(row, review.files, state.get("sent_prompts", []))
 
 
@@ -349,13 +351,13 @@ def _finished_trial(state: ReflexionState) -> FinishedTrial:
     )
 
 
-def _row(task: str, state: ReflexionState, review: Review) -> TrialRow:
+def _row(task: str, state: ReflexionState, review: Review, *, recorded_truth: bool) -> TrialRow:
     """Return the row of the current trial, which is finished."""
     record = state["trials"][-1]
     usage = add_usage(*state["usage"].values())
     seconds = state["seconds"] - state["episode"]["began"]
     success = review.success
-    if success is None:
+    if success is None or recorded_truth:
         success = record["success"]
     row = TrialRow(
         task_id=task,
