@@ -176,7 +176,7 @@ def test_every_table_names_the_settings_behind_it(tmp_path):
     versions["commit"] = None
     other = folder(tmp_path / "other", rows, ["a"], versions=versions, strategy="retry", seed=4, memory_size=3)
     tables = compare([one, other]).tables()
-    assert len(tables) == 5
+    assert len(tables) == 6
     for table in tables:
         said = ["profile paper", "verdicts by llm, no oracle", "openai:x", "seed 0", "commit 0123456789ab-dirty"]
         if not table.title.startswith("Verdict"):  # an oracle's verdicts are not in it

@@ -10,6 +10,7 @@ from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.experiment import experiment
 from langgraph_reflexion.lab.cli.grade import grade
+from langgraph_reflexion.lab.cli.judge import judge
 from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.lab.cli.listing import list_runs
 from langgraph_reflexion.lab.cli.options import OPEN, ExampledCommand, GroupedCommand
@@ -67,6 +68,7 @@ app.command(cls=GroupedCommand)(resume)
 app.command(cls=GroupedCommand)(experiment)
 app.command(cls=ExampledCommand)(report)
 app.command(cls=ExampledCommand)(show)
+app.command(cls=GroupedCommand)(judge)
 app.command("list", cls=ExampledCommand)(list_runs)
 app.command(cls=GroupedCommand, context_settings=OPEN)(play)
 app.command(cls=ExampledCommand)(grade)

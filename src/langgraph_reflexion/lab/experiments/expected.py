@@ -73,6 +73,7 @@ class ReadTrial(_Usage):
     observation: NotRequired[str]
     steps: NotRequired[Annotated[list[_Step], FailFast()]]
     evaluation: NotRequired[_Evaluation | None]
+    result: NotRequired[Any]
     prepared: NotRequired[dict[str, Any] | None]
 
 

@@ -135,18 +135,17 @@ def confusion(rows: Sequence[TrialRow]) -> dict[str, int]:
     """Count right and wrong verdicts over the trials whose verdict and truth are known."""
     counts = {"true_positive": 0, "false_negative": 0, "false_positive": 0, "true_negative": 0}
     for row in rows:
-        name = _kind_of_verdict(row)
+        name = kind_of_verdict(row["verdict"], row["success"])
         if name:
             counts[name] += 1
     return counts
 
 
-def _kind_of_verdict(row: TrialRow) -> str:
+def kind_of_verdict(verdict: bool | None, truth: bool | None) -> str:
     """Return whether a verdict is positive, and whether it is true; empty if one of the two is unknown."""
-    verdict = row["verdict"]
-    if verdict is None or row["success"] is None:
+    if verdict is None or truth is None:
         return ""
-    is_true = verdict == row["success"]
+    is_true = verdict == truth
     if verdict and is_true:
         return "true_positive"
     if verdict:

@@ -53,12 +53,14 @@ class TrialRow(Usage):
     """The first observation."""
     steps: NotRequired["list[Step]"]
     evaluation: NotRequired["Evaluation | None"]
+    result: NotRequired[Any]
+    """The result of an agent's trial."""
     prepared: NotRequired[dict[str, Any]]
     """In the row of a first trial: what was prepared for the task in its environment."""
 
 
-TrajectoryField = Literal["observation", "steps", "evaluation", "prepared"]
-TRAJECTORY: tuple[TrajectoryField, ...] = ("observation", "steps", "evaluation", "prepared")
+TrajectoryField = Literal["observation", "steps", "evaluation", "result", "prepared"]
+TRAJECTORY: tuple[TrajectoryField, ...] = ("observation", "steps", "evaluation", "result", "prepared")
 """The fields of a row that hold what happened, and may be large."""
 
 
@@ -73,6 +75,8 @@ def add_trajectory(row: TrialRow, state: Mapping[str, Any]) -> None:
         row["lessons"] = state["lessons"]
     # What is prepared for a wrapped agent is its world, and may be large.
     of_agent = "attempt" in state
+    if of_agent and state["attempt"]:
+        row["result"] = state["attempt"]["result"]
     prepared = state["task"].get("prepared")
     if state["trial"] == 1 and prepared and not of_agent:
         row["prepared"] = prepared
