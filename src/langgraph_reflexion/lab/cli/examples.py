@@ -20,6 +20,10 @@ EXAMPLES: dict[str, list[str]] = {
         "langgraph-reflexion report runs/retry runs/reflexion --html page.html",
     ],
     "show": ["langgraph-reflexion show runs/first 1", "langgraph-reflexion show runs/first 1 --prompt 2:5"],
+    "judge": [
+        "langgraph-reflexion judge runs/first --evaluator checks.py:verify --truth exact --tasks tasks.jsonl",
+        "langgraph-reflexion judge runs/first --evaluator llm --model openai:gpt-4o-mini",
+    ],
     "list": ["langgraph-reflexion list", "langgraph-reflexion list runs/matrix"],
     "play": ["langgraph-reflexion play alfworld --task 2"],
     "grade": ["langgraph-reflexion grade problems.jsonl solutions.jsonl"],
