@@ -1,17 +1,22 @@
-"""The programs of docs/experiments: problems with a plain prompt, examples as the tests, and counts of actions."""
+"""The programs of docs/experiments: plain prompts, examples as the tests, counts of actions, and two judges."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.lab.experiments import run
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.model_server import ModelServer
 from tests.support.toys import text_of
 
 EXPERIMENTS = Path(__file__).parents[2] / "docs" / "experiments"
 PROGRAMS = str(EXPERIMENTS / "programs.py")
+RUBRIC_JUDGES = str(EXPERIMENTS / "rubric_judges.py")
 VALID_ACTIONS = str(EXPERIMENTS / "valid_actions.py")
 
 
@@ -53,3 +58,83 @@ def test_the_first_actions_of_a_run_are_counted_by_their_form_and_possibility(tm
     assert int(possible) <= int(known) == int(actions) <= 20, "the demo model writes only known forms"
     assert int(possible) > 0
     assert int(solved) <= 2
+
+
+def judges(step, folder, *options):
+    """The output of a step of the program that measures judges."""
+    pytest.importorskip("deepagents")
+    command = [sys.executable, "-W", "ignore", RUBRIC_JUDGES, *step.split(), "--out", str(folder), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def cells_of(output, judge):
+    """The cells of each line of a judge."""
+    lines = [line for line in output.splitlines() if line.startswith(f"| {judge} |")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def write_rows(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_judges_are_counted_by_the_truth_and_errors_apart(tmp_path):
+    right, wrong = [True, True], [True, False]
+    wire = {"calls": 2, "prompt_tokens": 100, "completion_tokens": 10, "forms": {"text": 2}}
+
+    def judged(truth, verdicts, accepted, error=""):
+        return {"truth": truth, "verdicts": verdicts, "accepted": accepted, "error": error}
+
+    exact = [judged(right, right, True), judged(wrong, wrong, False)]
+    lenient = [judged(right, right, True), judged(wrong, right, True)]
+    broken = [judged(right, [None, None], False, "Grader raised ValueError"), judged(wrong, [None, False], False)]
+    write_rows(
+        tmp_path / "judge-rubric.jsonl",
+        {"task": "one", "judged": exact, "wire": wire},
+        {"task": "two", "judged": lenient, "wire": wire},
+    )
+    write_rows(
+        tmp_path / "judge-middleware.jsonl",
+        {"task": "one", "judged": lenient, "wire": wire},
+        {"task": "two", "judged": broken, "wire": wire},
+    )
+    told = {"first": False, "accepted": True, "error": "", "wire": {**wire, "calls": 9}}
+    write_rows(tmp_path / "solve-rubric.jsonl", {"task": "three", "solved": True, **told})
+    write_rows(tmp_path / "solve-middleware.jsonl", {"task": "three", "solved": False, **told})
+    output = judges("table", tmp_path)
+    [first, solved] = cells_of(output, "rubric")
+    assert first[1:5] == ["text 4", "4", "0", "7 of 8, 88%"]
+    assert first[6:] == ["0", "2", "0", "1", "1", "4", "200", "20"]
+    assert solved[1:4] == ["1", "0", "1 of 1, 100%"]
+    assert solved[5:] == ["1", "0", "0", "1", "9", "100", "10"]
+    [second, unsolved] = cells_of(output, "middleware")
+    assert second[2:5] == ["4", "1", "4 of 6, 67%"]
+    assert second[6:11] == ["1", "1", "0", "1", "1"]
+    assert unsolved[3] == "0 of 1, 0%"
+    assert unsolved[6] == "1"
+    assert "Grader errors of middleware: Grader raised ValueError 1." in output
+    assert "all answers, where an error judges nothing rightly: more criteria judged rightly on 2 tasks" in output
+    assert "answers that both judged: more criteria judged rightly on 1 tasks, fewer on 0" in output
+
+
+@pytest.mark.long
+def test_both_judges_judge_a_recorded_answer(tmp_path):
+    met = {"name": "It names the order.", "passed": True}
+    missed = {"name": "It names the day.", "passed": False, "gap": "the day"}
+    graded = {"result": "needs_revision", "explanation": "Nearly.", "criteria": [met, missed, met, met]}
+    lines = "\n".join(f"Criterion: {number}\nMet: yes" for number in (1, 3, 4)) + "\nCriterion: 2\nMet: no"
+
+    def reply(messages):
+        if "GraderResponse" in text_of(messages):
+            return json.dumps(graded)
+        return lines
+
+    recorded = {"answer": "Order 4711 is late.", "truth": [True, False, True, True]}
+    write_rows(tmp_path / "answers.jsonl", {"task": "delay-1", "answers": [recorded]})
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+        for judge in ("rubric", "middleware"):
+            judges(f"judge {judge}", tmp_path, "--base-url", server.url)
+    output = judges("table", tmp_path)
+    for judge, form in {"rubric": "text", "middleware": "json_schema"}.items():
+        [found] = cells_of(output, judge)
+        assert found[1:5] == [f"{form} 1", "1", "0", "4 of 4, 100%"]
+        assert found[6:11] == ["0", "0", "0", "0", "1"]
