@@ -15,6 +15,7 @@ WRONG = {
     "environment": [5],
     "actor": [5, "cott"],
     "evaluator": [5, "self-consistancy"],
+    "truth": [5, "exakt"],
     "heuristic": ["bored"],
     "reflection_model": [5],
     "memory": ["full", True, lr.Memory(map=True)],

@@ -21,8 +21,8 @@ EXAMPLES: dict[str, list[str]] = {
     ],
     "show": ["langgraph-reflexion show runs/first 1", "langgraph-reflexion show runs/first 1 --prompt 2:5"],
     "judge": [
-        "langgraph-reflexion judge runs/first --evaluator checks.py:verify --truth exact --tasks tasks.jsonl",
-        "langgraph-reflexion judge runs/first --evaluator llm --model openai:gpt-4o-mini",
+        "langgraph-reflexion judge runs/first --evaluator checks.py:verify",
+        "langgraph-reflexion judge runs/first --evaluator exact --tasks tasks.jsonl",
     ],
     "list": ["langgraph-reflexion list", "langgraph-reflexion list runs/matrix"],
     "play": ["langgraph-reflexion play alfworld --task 2"],
