@@ -9,8 +9,8 @@ import pytest
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.page import write_page
-from langgraph_reflexion.lab.experiments.record import read_run, read_runs
 from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.experiments.runs import read_run, read_runs
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
 from tests.faces.experiments.test_resume import timeless

@@ -11,8 +11,9 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.comparison import compare, task_lines
 from langgraph_reflexion.lab.experiments.page import page
 from langgraph_reflexion.lab.experiments.provenance import settings_of
-from langgraph_reflexion.lab.experiments.record import RunRecord, read_info, read_run
+from langgraph_reflexion.lab.experiments.record import RunRecord
 from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.experiments.runs import read_info, read_run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
 from tests.support.cli import home, server

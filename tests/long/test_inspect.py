@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.lab import experiments
-from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.rows import brief
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.settings import RunSettings
 
 pytestmark = pytest.mark.extra("inspect")

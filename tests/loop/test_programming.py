@@ -18,8 +18,8 @@ from langgraph_reflexion.errors import EnvironmentUnavailable
 from langgraph_reflexion.evaluators.self_tests import MAY_BE_WRONG
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.locks import locked
-from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.runner import run, run_setup
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings

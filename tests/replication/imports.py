@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, solved_by_trial
-from langgraph_reflexion.lab.experiments.record import RUN, TRIALS
 from langgraph_reflexion.lab.experiments.rows import TrialRow, atomic_write
+from langgraph_reflexion.lab.experiments.run_files import RUN, TRIALS
 from tests.replication.logs import RESULTS, LoggedRun, Original, digest, originals
 from tests.replication.readers import read_run_log
 

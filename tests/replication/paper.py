@@ -14,8 +14,9 @@ from typing import Any, Literal
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.metrics import confusion
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
-from langgraph_reflexion.lab.experiments.record import RUN, Run, holds_run, read_runs
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
+from langgraph_reflexion.lab.experiments.run_files import RUN
+from langgraph_reflexion.lab.experiments.runs import Run, holds_run, read_runs
 from langgraph_reflexion.support.files import own_table
 from tests.replication.imports import missing_parts
 

@@ -13,8 +13,9 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from langgraph_reflexion.lab.experiments.record import SENT, TRIALS, holds_run, read_run
 from langgraph_reflexion.lab.experiments.rows import key_of
+from langgraph_reflexion.lab.experiments.run_files import SENT, TRIALS
+from langgraph_reflexion.lab.experiments.runs import holds_run, read_run
 from tests.support.cli import KEY, start
 from tests.support.model_server import ModelServer
 

@@ -31,8 +31,8 @@ from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action
-from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.settings import RunSettings
 
 STEPS, SECONDS, TASKS = 20, 0.5, 1000

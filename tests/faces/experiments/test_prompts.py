@@ -12,8 +12,9 @@ from langgraph_reflexion.lab.experiments import read_prompts
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.page import page
 from langgraph_reflexion.lab.experiments.prompts import prompt_for
-from langgraph_reflexion.lab.experiments.record import SENT, read_run
+from langgraph_reflexion.lab.experiments.run_files import SENT
 from langgraph_reflexion.lab.experiments.runner import resume, run
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.calls import CallId, ModelCall

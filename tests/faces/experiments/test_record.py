@@ -9,8 +9,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.provenance import commit_of
-from langgraph_reflexion.lab.experiments.record import RunRecord, read_run
+from langgraph_reflexion.lab.experiments.record import RunRecord
 from langgraph_reflexion.lab.experiments.rows import Finished, atomic_write
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.sent import with_calls
 from tests.support.guessing import rows

@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.lab.experiments.record import SENT, read_info
+from langgraph_reflexion.lab.experiments.run_files import SENT
+from langgraph_reflexion.lab.experiments.runs import read_info
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing

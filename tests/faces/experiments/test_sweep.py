@@ -13,9 +13,9 @@ from langgraph_reflexion.lab import experiments
 from langgraph_reflexion.lab.experiments.comparison import compare, task_lines
 from langgraph_reflexion.lab.experiments.progress import LiveProgress
 from langgraph_reflexion.lab.experiments.provenance import new_info
-from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.runner import in_words
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.faces.experiments.test_resume import think_first

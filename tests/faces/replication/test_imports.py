@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from langgraph_reflexion import ConfigurationError
-from langgraph_reflexion.lab.experiments.record import read_run
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.runner import resume
+from langgraph_reflexion.lab.experiments.runs import read_run
 from tests.replication.__main__ import app
 from tests.replication.imports import Import, import_logs
 from tests.replication.paper import Line, Paper, compare, published_tables

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from langgraph_reflexion.lab.experiments import read_prompts, read_run
 from langgraph_reflexion.lab.experiments.prompts import SentPrompt
-from langgraph_reflexion.lab.experiments.record import SENT, Run
+from langgraph_reflexion.lab.experiments.run_files import SENT
+from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.memory.useful import is_near_copy
 
 REFUSAL = re.compile(r"\b(i(?:'m| am) (?:sorry|unable)|i (?:can't|cannot|can not)|sorry, but)\b", re.IGNORECASE)

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lab.experiments.record import read_run
+from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.support.text import printable
 from tests.support.run_folders import folder, row, steps

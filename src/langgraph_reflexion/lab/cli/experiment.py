@@ -12,7 +12,7 @@ from langgraph_reflexion.lab.settings import RunSettings
 
 if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.matrix import PlannedRun, RunOutcome
-    from langgraph_reflexion.lab.experiments.record import Run
+    from langgraph_reflexion.lab.experiments.runs import Run
 
 
 @takes(RunSettings, only=RunSettings.resumable("free"))
@@ -50,7 +50,7 @@ def experiment(
     from langgraph_reflexion.lab.experiments.locks import locked
     from langgraph_reflexion.lab.experiments.matrix import check
     from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
-    from langgraph_reflexion.lab.experiments.record import read_runs
+    from langgraph_reflexion.lab.experiments.runs import read_runs
 
     read = read_experiment(file, model, base_url)
     folder = out or Path("runs") / file.stem

@@ -11,7 +11,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 if TYPE_CHECKING:
-    from langgraph_reflexion.lab.experiments.record import Run
+    from langgraph_reflexion.lab.experiments.runs import Run
 
 
 def list_runs(
@@ -26,7 +26,7 @@ def list_runs(
     """
     from rich.console import Console
 
-    from langgraph_reflexion.lab.experiments.record import read_run
+    from langgraph_reflexion.lab.experiments.runs import read_run
     from langgraph_reflexion.lab.experiments.tables import Table
 
     if not folder.is_dir():
@@ -62,7 +62,7 @@ def list_runs(
 
 def _run_folders(folder: Path) -> Iterator[Path]:
     """Yield the folders of runs in a folder, and in the experiments in it. Links are not followed."""
-    from langgraph_reflexion.lab.experiments.record import holds_run
+    from langgraph_reflexion.lab.experiments.runs import holds_run
 
     for place in sorted(folder.iterdir()):
         if place.is_symlink() or not place.is_dir():

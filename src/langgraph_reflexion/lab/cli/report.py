@@ -125,7 +125,7 @@ def _list(folder: Path) -> None:
     from rich.console import Console
 
     from langgraph_reflexion.lab.experiments.comparison import task_lines
-    from langgraph_reflexion.lab.experiments.record import read_run
+    from langgraph_reflexion.lab.experiments.runs import read_run
 
     console = Console(highlight=False)
     run = read_run(folder)

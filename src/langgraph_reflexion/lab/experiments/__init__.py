@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.figures import draw as draw
     from langgraph_reflexion.lab.experiments.prompts import SentPrompt as SentPrompt
     from langgraph_reflexion.lab.experiments.prompts import read_prompts as read_prompts
-    from langgraph_reflexion.lab.experiments.record import read_run as read_run
     from langgraph_reflexion.lab.experiments.runner import aresume as aresume
     from langgraph_reflexion.lab.experiments.runner import arun as arun
     from langgraph_reflexion.lab.experiments.runner import resume as resume
     from langgraph_reflexion.lab.experiments.runner import run as run
+    from langgraph_reflexion.lab.experiments.runs import read_run as read_run
     from langgraph_reflexion.lab.experiments.trials import trials_of as trials_of
     from langgraph_reflexion.lab.experiments.trials import trials_of_run as trials_of_run
     from langgraph_reflexion.lab.experiments.trials import trials_of_thread as trials_of_thread
@@ -30,7 +30,7 @@ MODULE_OF = {
     "compare": f"{__name__}.comparison",
     "draw": f"{__name__}.figures",
     "read_prompts": f"{__name__}.prompts",
-    "read_run": f"{__name__}.record",
+    "read_run": f"{__name__}.runs",
     "resume": f"{__name__}.runner",
     "run": f"{__name__}.runner",
     "trials_of": f"{__name__}.trials",

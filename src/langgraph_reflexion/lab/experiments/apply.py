@@ -6,7 +6,7 @@ from pathlib import Path
 from langgraph_reflexion.envs.workspace.environment import Workspace
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.provenance import settings_of
-from langgraph_reflexion.lab.experiments.record import read_info
+from langgraph_reflexion.lab.experiments.runs import read_info
 
 
 def apply_results(folder: Path | str, task: str | None = None) -> Iterator[str]:

@@ -18,8 +18,9 @@ from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import final_answer
 from langgraph_reflexion.lab.experiments.pairing import Pair, pair
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, in_lines
-from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_runs
+from langgraph_reflexion.lab.experiments.record import ERRORS
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
+from langgraph_reflexion.lab.experiments.runs import Run, read_runs
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain
 from langgraph_reflexion.support.text import count, printable

@@ -7,8 +7,8 @@ from typing import Any
 
 from langgraph_reflexion.lab.experiments.matrix import PlannedRun
 from langgraph_reflexion.lab.experiments.metrics import tokens
-from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.recorded import ended_at_no_gain

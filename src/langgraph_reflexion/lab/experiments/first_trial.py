@@ -18,8 +18,8 @@ from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.base import Evaluator, Score
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
-from langgraph_reflexion.lab.experiments.record import Run, read_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.runs import Run, read_run
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.calls import CallId, Reply, charge
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update

@@ -8,9 +8,9 @@ from typing import Any
 
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, final_answer
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, facts
-from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.statistics import Interval, SeedStats, interval, seed_stats
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.support.text import printable

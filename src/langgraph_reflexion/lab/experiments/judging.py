@@ -17,8 +17,8 @@ from langgraph_reflexion.evaluators import expect_truth, make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator, Score, expect_on_scale, tried
 from langgraph_reflexion.lab.experiments.judge_report import Judged, Judgement, JudgeReport
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
-from langgraph_reflexion.lab.experiments.record import Run, read_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.runs import Run, read_run
 from langgraph_reflexion.loop.episodes import new_episode
 from langgraph_reflexion.loop.profiles import load_profile
 from langgraph_reflexion.models.calls import open_account

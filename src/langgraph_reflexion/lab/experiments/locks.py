@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError, WorkersLost
-from langgraph_reflexion.lab.experiments.record import holds_run
+from langgraph_reflexion.lab.experiments.runs import holds_run
 
 LOCK = "lock"
 """The file that the driver of a run holds. It stays in the folder; only whether a process holds it counts."""

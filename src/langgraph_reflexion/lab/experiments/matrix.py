@@ -12,8 +12,8 @@ from typing import Any, Literal
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 from langgraph_reflexion.lab.experiments.matrix_file import Experiment, RunSpec
-from langgraph_reflexion.lab.experiments.record import Run, holds_run, read_run
 from langgraph_reflexion.lab.experiments.runner import arun
+from langgraph_reflexion.lab.experiments.runs import Run, holds_run, read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.experiments.setup import set_up
 from langgraph_reflexion.lab.experiments.workers import check_workers

@@ -20,8 +20,8 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup
 from langgraph_reflexion.lab.experiments.html import TEMPLATES, pieces
 from langgraph_reflexion.lab.experiments.metrics import failure, final_answer, tokens
 from langgraph_reflexion.lab.experiments.prompts import SentPrompt, read_prompts
-from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, trial_views
 from langgraph_reflexion.models.recorded import NO_GAIN
 from langgraph_reflexion.support.text import printable

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
-from langgraph_reflexion.lab.experiments.record import SENT, Run, read_run
 from langgraph_reflexion.lab.experiments.rows import key_of
+from langgraph_reflexion.lab.experiments.run_files import SENT
+from langgraph_reflexion.lab.experiments.runs import Run, read_run
 from langgraph_reflexion.models.recorded import SentMessage
 from langgraph_reflexion.support.text import call_text, printable
 

@@ -19,8 +19,8 @@ from langgraph_reflexion.lab.experiments.metrics import (
     tokens_by_trial,
 )
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
-from langgraph_reflexion.lab.experiments.record import Run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.recorded import REJECTED, ended_at_no_gain
 from langgraph_reflexion.support.copies import is_near_copy

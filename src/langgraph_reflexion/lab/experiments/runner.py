@@ -15,15 +15,9 @@ from langgraph_reflexion.envs.protocols import SupportsPlayedBy
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
-from langgraph_reflexion.lab.experiments.record import (
-    CHECKPOINTS,
-    RunRecord,
-    expect_prompts,
-    holds_run,
-    read_info,
-    read_run,
-)
+from langgraph_reflexion.lab.experiments.record import CHECKPOINTS, RunRecord, expect_prompts
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
+from langgraph_reflexion.lab.experiments.runs import holds_run, read_info, read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup, user_of
 from langgraph_reflexion.lab.experiments.workers import check_workers, open_workers

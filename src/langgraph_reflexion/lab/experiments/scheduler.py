@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lab.experiments.record import TRIALS, RunRecord
+from langgraph_reflexion.lab.experiments.record import RunRecord
 from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow
+from langgraph_reflexion.lab.experiments.run_files import TRIALS
 from langgraph_reflexion.lab.experiments.task_run import TaskError, TaskRun
 from langgraph_reflexion.loop.budgets import Budgets
 

@@ -14,8 +14,9 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.prompts import Place, SentPrompt, prompt_for
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, described, in_lines
-from langgraph_reflexion.lab.experiments.record import ERRORS, Run, read_run
+from langgraph_reflexion.lab.experiments.record import ERRORS
 from langgraph_reflexion.lab.experiments.rows import TrialRow, add_trajectory
+from langgraph_reflexion.lab.experiments.runs import Run, read_run
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, first_difference, trial_views
 from langgraph_reflexion.models.recorded import add_usage
 from langgraph_reflexion.support.text import printable
