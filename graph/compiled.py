@@ -89,6 +89,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         Raises:
             ConfigurationError: the context has an unknown setting, or a pause could not be resumed.
         """
+        # An agent's own context schema has fields that are not ours to refuse.
         if self.context_schema is ReflexionContext:
             check_context(options.get("context"))
         self._check_pauses(config)
@@ -96,6 +97,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         called = RunnableConfig(**(config or {}))
         called["recursion_limit"] = UNLIMITED
         called["callbacks"] = self._traced(config)
+        # Streams and the answer show a name that somebody has given, and not the default.
         if self.name != NAME:
             called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
         return called

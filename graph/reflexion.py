@@ -124,15 +124,19 @@ def create_reflexion(
     approval = approval or Approval()
     memory = Memory.of(memory)
     played = _who_plays(model, environment, actor, evaluator, approval)
-    model, agent, environment = played.model, played.agent, played.environment
+    model = played.model
+    agent = played.agent
+    environment = played.environment
     reflector = Reflector.of(reflection_model)
     if reflector:
+        # Code only reflects, so the actor's model judges.
         reflection_model = None
     if agent and model is None:
         # An agent acts by itself. Whatever else asks a model asks the one that reflects.
         model = cast(BaseChatModel | str | None, reflection_model)
 
     named_evaluator = evaluator if isinstance(evaluator, str) else None
+    # Any other function has no numbers for the rules, and replaces the heuristic as a whole.
     limits = heuristic if isinstance(heuristic, Heuristic) else None
     rules = decide(
         profile,
@@ -149,7 +153,9 @@ def create_reflexion(
     reflects = Strategy(rules.strategy).reflects and not reflector
     if model is None:
         _expect_no_calls(evaluator, memory, rules, reflects=reflects)
+        # The nodes need a client all the same. This model raises if it is asked.
         model = UnaskedChatModel()
+    # A misspelt action would otherwise be done without anybody's approval.
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
     prompts = prompts_of(environment).under(prompts)
@@ -182,7 +188,9 @@ def create_reflexion(
         "reflect": Reflect(second, environment, prompts, kept, rules, options.seed, reflector),
     }
     if acting:
-        loop["act"] = Act(acting, options.seed, getattr(stops, "count_thoughts", False))
+        # A heuristic of the user's is any function, and need not have this field.
+        thoughts_count = getattr(stops, "count_thoughts", False)
+        loop["act"] = Act(acting, options.seed, thoughts_count)
         loop["observe"] = Observe(pool, approval.actions)
     elif agent:
         keys = own_keys(schemas["state_schema"])
@@ -259,6 +267,7 @@ def _expect_worlds(client: Client, second: Client, environment: Environment, *, 
         ConfigurationError: a model does not play the environment.
     """
     if isinstance(environment, AgentEnvironment):
+        # The agent acts with its own model, so this one is only asked to reflect.
         if reflects:
             expect_world(second.model, "agents of your own")
         return
@@ -321,6 +330,7 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Map
         ("reflect", routing.after_reflect, ["reset", END]),
     ):
         node = nodes[name]
+        # Wrapped, a coroutine function also works under `invoke`, and is traced and timed.
         if not isinstance(node, Runnable):
             node = Node(node, name)
         graph.add_node(name, node, metadata=metadata.get(name))
@@ -369,6 +379,7 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def compile(self, *args: Any, **options: Any) -> CompiledReflexion:
+        # LangGraph would name it `LangGraph`.
         options["name"] = options.get("name") or NAME
         compiled = super().compile(*args, **options)
         # As LangGraph's own `copy` makes another graph of the same parts.

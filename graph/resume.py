@@ -83,7 +83,9 @@ def _within_trial(state: ReflexionState, values: dict[str, Any]) -> ResumePoint:
         values["trajectory"] = Overwrite(state.get("last_attempt", []))
         return ResumePoint(values, "reflect")
     stopped = state["stop_reason"]
+    # From `heuristic_check` a stop reason leads to `evaluate`: a trial that had come to its end is only judged.
     values["stop_reason"] = stopped
+    # One that was cut short goes on.
     if stopped in ("budget", "fault"):
         values["stop_reason"] = None
     if stopped == "fault" and state.get("decision"):

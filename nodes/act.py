@@ -37,9 +37,10 @@ class Act:
     thoughts_count: bool = False
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
+        task = state["task"]
         trajectory = state["trajectory"]
-        actor = self.actor.for_task(state["task"])
-        call = CallId(self.seed, state["task"]["id"], state["trial"], f"act {len(trajectory)}")
+        actor = self.actor.for_task(task)
+        call = CallId(self.seed, task["id"], state["trial"], f"act {len(trajectory)}")
         try:
             with charging(state, "act") as paid:
                 decision, reply = await actor.choose(state, config, call)

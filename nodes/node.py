@@ -31,6 +31,7 @@ class Node(Runnable[ReflexionState, Update]):
 
 def timed(update: Update, state: ReflexionState, began: float) -> Update:
     """Add the seconds since `began` to the task's."""
+    # `reset` sets the seconds of a new task to zero, while the state may still have those of the task before.
     before = update.get("seconds", state.get("seconds", 0.0))
     seconds = time.perf_counter() - began
     return update | {"seconds": before + seconds}

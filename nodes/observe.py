@@ -65,7 +65,8 @@ class Observe:
 
     def _approved(self, state: ReflexionState, thought: str, action: Action) -> Answer:
         """Ask a person about an action."""
-        words = f"Task: {state['task']['instruction']}\nTrial {state['trial']}\nThought: {thought}\n{action['text']}"
+        place = f"Task: {state['task']['instruction']}\nTrial {state['trial']}"
+        words = f"{place}\nThought: {thought}\n{action['text']}"
         environment = for_task(self.pool.environment, state["task"])
         return ask_person(action["name"], action["args"], words, partial(read_call, environment))
 
@@ -73,8 +74,9 @@ class Observe:
 def after(episode: EpisodeState, result: StepResult, snapshot: dict[str, Any] | None) -> EpisodeState:
     """Return an episode as a step has left it."""
     changed = episode.copy()
-    # An engine's numbers may be numpy's, which no checkpointer takes. None leaves the reward as it was.
+    # None leaves the reward as it was.
     if result.reward is not None:
+        # An engine's numbers may be numpy's, which no checkpointer takes.
         changed["reward"] = float(result.reward)
     changed["terminated"] = bool(result.terminated)
     changed["truncated"] = bool(result.truncated)

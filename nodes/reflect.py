@@ -130,6 +130,7 @@ class Reflect:
                 update = {"status": "fault", "fault": words}
         else:
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
+        # `evaluate` has written the record before this node has spent anything.
         record = dict(state["trials"][-1])
         record.update(for_record(paid))
         update["trials"] = [record]

@@ -42,6 +42,7 @@ class Reset:
         if begins:
             began = 0.0
             update |= self._first_trial(task, config)
+            # What a resumed task has paid before its first trial is in the run's account already.
             if not resumed:
                 self.budgets.start_task(task["id"], config)
         else:

@@ -34,6 +34,7 @@ class TwoCallActor(TextActor):
         Raises:
             ModelFault: the model gave none.
         """
+        # Without this stop the model would write the action as well, which the second call asks for.
         thinking = await self._ask(state, config, call, self._cue(state), stop=["\nAction"])
         thought = thought_in(thinking.text)
         # The action's prompt is no longer than the thought's had to be.
@@ -63,6 +64,7 @@ class TwoCallActor(TextActor):
         earlier = drop_longest(state.get("last_attempt", []), self.rules.truncation)
         before = state.copy()
         before["last_attempt"] = earlier
+        # The steps follow as a transcript in the same message, and not as turns.
         before["trajectory"] = []
         instruction, opening = super().messages(before, left_out=left_out)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)

@@ -24,6 +24,7 @@ _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.M
 _ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(rf"^{_MARKS}(?:thought|think){_COLON}[ \t*_]*", re.IGNORECASE)
 _MARKED = re.compile(rf"^{_MARKS}(?:action|thought|think){_COLON}", re.IGNORECASE | re.MULTILINE)
+# `*+` and `++` give nothing back, so that long replies of blanks or brackets are read in linear time.
 _ITEM = re.compile(r"^[ \t]*+(?:[-+*\u2022]|\d{1,3}[.)])[ \t]++")
 _NAME = re.compile(r"[ \t`*_\"'>]*+\w++[ \t]*+\[")
 _BRACKET = re.compile(r"[\[\]]")
@@ -80,8 +81,10 @@ def _readable(reply: str) -> str:
     if len(reply) > LONGEST:
         # Half an action would be a different action.
         reply = reply[:LONGEST].rpartition("\n")[0]
-    # The patterns know only \n, and checkpoints hold no lone surrogates.
-    return "\n".join(reply.splitlines()).encode("utf-8", "replace").decode()
+    # The patterns know no other line end than \n.
+    lines = "\n".join(reply.splitlines())
+    # Checkpoints hold no lone surrogates.
+    return lines.encode("utf-8", "replace").decode()
 
 
 def _without_observations(reply: str) -> str:
@@ -130,7 +133,8 @@ def _read_unmarked(reply: str, parse: Parse) -> Decision:
             continue
         action = _allowed(line, parse)
         if action:
-            return Decision(thought=_plain("\n".join(lines[:number])), action=action)
+            before = "\n".join(lines[:number])
+            return Decision(thought=_plain(before), action=action)
 
     thinking = _THINK.match(_bare(reply))
     if thinking:
@@ -152,6 +156,7 @@ def _action(written: str, parse: Parse) -> Action:
     action = _allowed(call, parse)
     if action:
         return action
+    # A model copies what it finds in its prompt as an action.
     if _NONE.fullmatch(written):
         return _not_allowed("")
     return _not_allowed(written[:LONGEST_PROSE])
@@ -194,7 +199,8 @@ def _call_in(text: str) -> tuple[str, str]:
             depth -= 1
         if depth == 0:
             call = text[: bracket.end()]
-            return call.lstrip(" \t`*_\"'>"), text[bracket.end() :]
+            rest = text[bracket.end() :]
+            return call.lstrip(" \t`*_\"'>"), rest
     return "", text
 
 
@@ -239,7 +245,8 @@ def _bare(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a thought in one line, without its label."""
-    return " ".join(_THOUGHT.sub("", text.strip()).split())
+    unlabelled = _THOUGHT.sub("", text.strip())
+    return " ".join(unlabelled.split())
 
 
 def _said(thinking: re.Match[str]) -> str:
@@ -248,7 +255,8 @@ def _said(thinking: re.Match[str]) -> str:
 
 
 def _joined(*parts: str) -> str:
-    return " ".join(" ".join(parts).split())
+    text = " ".join(parts)
+    return " ".join(text.split())
 
 
 def _first_line(text: str) -> str:

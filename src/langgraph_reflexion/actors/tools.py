@@ -42,6 +42,7 @@ class ToolActor(Actor):
 
     def __post_init__(self) -> None:
         self.text_actor = TextActor(self.client, self.environment, self.prompts, self.rules, self.memory_map)
+        # Refused here, and not by the first call in the middle of a run.
         self.client.check_tools()
 
     @cached_property
@@ -93,6 +94,7 @@ class ToolActor(Actor):
         """Keep the message: with the next prompt, a provider may want its reasoning back as it came."""
         number = str(len(state["trajectory"]) + 1)
         kept = to_json(reply.message, number)
+        # Blocks of content stay whole, as they may hold a signature that the provider checks.
         if isinstance(kept["content"], str):
             kept["content"] = kept["content"][:LONGEST]
         replies = dict(state.get("replies", {}))

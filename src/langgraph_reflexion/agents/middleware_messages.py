@@ -25,6 +25,7 @@ def abandoned(own: MiddlewareState, private: PrivateState, state: ReflexionAgent
     if not own["over"]:
         # The current one has not begun.
         last -= 1
+    # Not even the first trial has begun, so what the other middleware has said stands.
     if last == 0:
         return None
     ended = trials.copy()

@@ -115,9 +115,12 @@ class PrivateState:
         for key, value in wanted.items():
             if key in now and now[key] == value:
                 continue
+            # An agent may change it in place.
             given = copied(value)
-            # A reducer would merge it with what is there.
-            update[key] = Overwrite(given) if self.reduced[key] else given
+            update[key] = given
+            if self.reduced[key]:
+                # A reducer would merge it with what is there.
+                update[key] = Overwrite(given)
         return update
 
 

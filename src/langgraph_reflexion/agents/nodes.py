@@ -43,6 +43,7 @@ class ResetAgent(Reset):
 
     async def __call__(self, state: ReflexionState, config: RunnableConfig) -> Update:
         update = await super().__call__(state, config)
+        # Only the update for a first trial sets the status.
         is_new_task = "status" in update
         if is_new_task:
             given = cast(dict[str, Any], state)
@@ -136,8 +137,10 @@ class EvaluateAgent(Evaluate):
             if key not in best["state"]:
                 continue
             value = best["state"][key]
-            # A reducer would merge it with the state of the last trial.
-            update[key] = Overwrite(value) if has_reducer else value
+            update[key] = value
+            if has_reducer:
+                # It would merge the value with the state of the last trial.
+                update[key] = Overwrite(value)
         return update
 
     @property
@@ -176,6 +179,7 @@ class EvaluateAgent(Evaluate):
     async def _release(self, state: ReflexionState, actions: list[Action], *, evaluated: bool) -> None:
         # The world of a trial that is evaluated later stays.
         if evaluated:
+            # The pool keeps an agent's world under no actions, whatever tools were called in it.
             await self.pool.release(state["task"], [])
 
 

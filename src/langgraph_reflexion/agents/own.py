@@ -170,7 +170,9 @@ class AgentTasks(AgentEnvironment):
 
 def _as_name(option: Any) -> str | None:
     """Return an option as text: the command line reads a number as one."""
-    return None if option is None else str(option)
+    if option is None:
+        return None
+    return str(option)
 
 
 def options_of_agent(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -87,7 +87,9 @@ class RunAgent:
 
     async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
         """Return the trial's world, or a fresh one."""
-        snapshot = None if fresh else state["episode"]["snapshot"]
+        snapshot = state["episode"]["snapshot"]
+        if fresh:
+            snapshot = None
         return await borrowed(self.pool, state["task"], snapshot)
 
     async def _played(self, trial: "AgentTrial", wait: Waiting) -> Exception | None:
@@ -142,6 +144,7 @@ class AgentTrial:
         self.began = time.perf_counter()
         self.messages: dict[str, AnyMessage] = {}
         self.transcript = Transcript()
+        # Whether the agent is stopped after its next output.
         self.last = False
         self.output: Any = None
         self.ended = "terminated"
@@ -262,6 +265,7 @@ class AgentTrial:
             raise ParentCommand(self._handed_on(error.args[0])) from None
         self._expect_no_interrupt(error)
         if isinstance(error, GraphRecursionError):
+            # The agent was stopped by its own limit, so its trial is evaluated like any other.
             self.ended = "truncated"
             error = None
         if error is not None and _is_a_signal(error):
@@ -269,7 +273,9 @@ class AgentTrial:
         messages = [storable(each) for each in self.messages.values()]
         update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
         if "sent_prompts" in self.state:
-            call = ModelCall(CallId(0, self.state["task"]["id"], self.state["trial"], "act"), self.sent)
+            # The agent's model gets no seed from here.
+            place = CallId(0, self.state["task"]["id"], self.state["trial"], "act")
+            call = ModelCall(place, self.sent)
             update["sent_prompts"] = with_calls(self.state["sent_prompts"], [call], step=1)
         self._expect_prices()
         if error is not None:
@@ -336,6 +342,7 @@ class AgentTrial:
 
 def _is_a_signal(error: Exception) -> bool:
     """Return whether an error is meant for a graph around this one, or for whoever has built it."""
+    # Interrupts and commands pass through LangGraph as exceptions.
     if isinstance(error, GraphBubbleUp):
         return True
     return isinstance(error, ReflexionError) and not isinstance(error, Fault)

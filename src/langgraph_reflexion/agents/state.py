@@ -69,6 +69,7 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     fields = get_type_hints(schema, include_extras=True)
     if base.__annotations__.keys() - fields.keys():
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
+    # LangGraph ignores input for which the state has no field.
     missing: list[str] = []
     if agent:
         missing = [key for key in agent.keys if key not in fields]

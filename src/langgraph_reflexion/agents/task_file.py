@@ -255,7 +255,9 @@ def _json_rows(file: Path) -> Iterator[PlacedRow]:
 
 
 def _csv_rows(path: Path) -> Iterator[PlacedRow]:
-    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    # The reader finds the ends of rows by itself, as a quoted cell may have several lines.
+    text = io.StringIO(read_text(path), newline="")
+    reader = csv.reader(text, strict=True)
     header: list[str] = []
     begins = 1
     try:

@@ -64,6 +64,7 @@ def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generato
     context = copy_context()
     while True:
         step: Future[list[_T]] = Future()
+        # A daemon, as the process must not wait at its end for a step that was left behind.
         threading.Thread(target=context.run, args=(_make, step, steps), daemon=True).start()
         try:
             made = step.result(max(0.0, deadline - time.monotonic()))

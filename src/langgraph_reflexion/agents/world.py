@@ -98,7 +98,8 @@ class AgentEnvironment(Environment):
         self.reset = reset
         self.world = reset if isinstance(reset, World) else None
         self.make = make
-        self._run = ""  # whose trial has restored the world last
+        # The run whose trial has restored the world last: two at once would overwrite each other's.
+        self._run = ""
         self.blocking = self.fresh
 
     @property

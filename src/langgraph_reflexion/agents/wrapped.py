@@ -96,7 +96,9 @@ class WrappedAgent:
                 "approval.actions is for environments: to approve the tools of an agent, give the agent "
                 "HumanInTheLoopMiddleware"
             )
-        return agent if isinstance(agent, cls) else None
+        if isinstance(agent, cls):
+            return agent
+        return None
 
     @cached_property
     def runnable(self) -> Runnable[Any, Any]:
@@ -111,7 +113,10 @@ class WrappedAgent:
     @property
     def keys(self) -> Sequence[str]:
         """The keys of the agent's state, besides its messages, that a caller may give."""
-        return () if self.agent is None else self.form.keys
+        # With `make`, no agent is there yet whose state could be read.
+        if self.agent is None:
+            return ()
+        return self.form.keys
 
     @property
     def model(self) -> BaseChatModel | None:
@@ -183,8 +188,11 @@ class WrappedAgent:
         """
         if self.make_input is not None:
             return self.make_input(task, lessons)
-        # Only one agent for all trials has a form of its own.
-        form = self.form_of(agent) if self.make else self.form
+        if self.make:
+            # Each trial has another agent, whose input may have another form.
+            form = self.form_of(agent)
+        else:
+            form = self.form
         return form.build(given, given[-1].text, state)
 
 

@@ -111,6 +111,7 @@ def _prepared(state: ReflexionState) -> dict[str, Any]:
 
 def _as_seen_by(state: ReflexionState, own: dict[str, Any]) -> ReflexionState:
     """Return the state in which an evaluator finds what it has prepared itself, as if it were alone."""
+    # What the environment has prepared stays visible, and the others' is left out.
     prepared = {**_prepared(state), **own}
     prepared.pop(PREPARED, None)
     task = state["task"].copy()

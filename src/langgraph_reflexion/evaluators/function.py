@@ -175,6 +175,7 @@ class CommandEvaluator(Evaluator):
         # Files, because `wait` also waits for pipes, which the command's children may hold open.
         with TemporaryFile() as given, TemporaryFile() as log:
             given.write(as_text(result_in(state)).encode("utf-8", "replace"))
+            # Otherwise the command would begin to read at the end of the file.
             given.seek(0)
             status = await self._status(given, log, _variables(state["task"]))
             if status is None:
@@ -210,6 +211,7 @@ class CommandEvaluator(Evaluator):
                 stdin=given,
                 stdout=log,
                 stderr=asyncio.subprocess.STDOUT,
+                # A process group of its own, which can be killed with all children of the command.
                 start_new_session=True,
             )
         except OSError as error:

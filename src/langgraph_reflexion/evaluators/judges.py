@@ -283,5 +283,6 @@ class OpenevalsJudge(Evaluator):
             except (ConfigurationError, KeyError, OutputParserException, TypeError) as error:
                 raise ModelFault(f"the judge gave no score: {type(error).__name__}: {error}") from error
 
+        # openevals calls the model without a seed of ours.
         call = CallId(0, state["task"]["id"], state["trial"], "evaluate")
         return await self.client.lend(judge, config, call)

@@ -172,7 +172,7 @@ class SelfTestsEvaluator(Evaluator):
 
     async def _written(self, task: Task, config: RunnableConfig, *, again: bool = False) -> list[str]:
         """Ask the model for tests, and return the valid ones."""
-        # The first word of the name is the kind of call.
+        # The first word of the name is the kind of call, on which the limit of the reply depends.
         name = WRITING
         if again:
             name = f"{WRITING} again"

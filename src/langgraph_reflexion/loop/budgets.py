@@ -110,6 +110,7 @@ class Budgets:
 
     def start_clock(self, seconds: float = 0.0) -> None:
         """Start the run's clock at this time."""
+        # The wall clock may be set back while the run goes on.
         self._began = time.monotonic() - seconds
 
     @property
@@ -211,6 +212,7 @@ def _task(state: ReflexionState) -> Consumption:
     for record in state["trials"]:
         # The current trial has a record, too, once it is evaluated.
         if record["trial"] != state["trial"]:
+            # The state counts the seconds of all trials together.
             used += _used(record["actions"], record["usage"], 0.0)
     return used._replace(seconds=state["seconds"])
 

@@ -47,6 +47,7 @@ def new_message(state: Mapping[str, Any]) -> HumanMessage | None:
 def _mark(message: HumanMessage) -> str:
     """Return what tells a message from any other, and from itself once a person has edited it."""
     said = message.text + in_text(pictures_in([message]))
+    # A text from outside may have a lone surrogate, which cannot be encoded.
     digest = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8)
     return f"{message.id} {digest.hexdigest()}"
 
@@ -171,6 +172,7 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
     mark = None
     if message:
         mark = _mark(message)
+        # A task that is given together with a conversation goes before its message.
         if begun or not given:
             given = _asked_by(message, environment)
     task = _found(given, environment).copy()

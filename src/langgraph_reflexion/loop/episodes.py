@@ -34,6 +34,7 @@ async def begin_anew(pool: EpisodePool, state: ReflexionState, lost: EpisodeLost
         return {"stop_reason": "fault", "fault": as_data(fault)}
     return {
         "trajectory": Overwrite([]),
+        # They are kept by the numbers of steps, which begin anew.
         "replies": {},
         "episode": new_episode(task, state["episode"]["began"], observation, snapshot),
         "notes": [*state["notes"], str(lost)],

@@ -122,6 +122,7 @@ def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Ste
 
 def with_observation(step: Step, observation: str) -> Step:
     """Return the step with another observation."""
+    # The step itself belongs to the state, which only a node's update changes.
     changed = step.copy()
     changed["observation"] = observation
     return changed
@@ -223,12 +224,14 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
         try:
             yield paid
         finally:
+            # In `finally`, as calls before a fault were paid for.
             paid["usage"] = with_usage(state, node, account.usage)
             if account.notes:
                 # Each note once, in the order in which they were first made.
                 paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
             # A call that failed has nothing to show.
             answered = [call for call in account.calls if call.reply is not None]
+            # `reset` makes this field only where prompts are recorded.
             if answered and "sent_prompts" in state:
                 step = None
                 if node == "act":

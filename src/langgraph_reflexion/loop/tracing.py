@@ -33,6 +33,7 @@ class TrialTracer(BaseCallbackHandler):
     closed then. When the run is resumed, the trial gets another span.
     """
 
+    # LangChain would otherwise call these synchronous methods in a thread for each event.
     run_inline = True
     ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = True
 
@@ -49,6 +50,7 @@ class TrialTracer(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
         if run_id == self.root and self.span:
+            # This method cannot await the span's own manager.
             self.span.get_sync().on_chain_end({"status": "interrupted"})
             self.span = None
 
@@ -104,6 +106,7 @@ async def observed(node: str, function: NodeFunction, state: ReflexionState, con
     config = await with_trial(node, state, config)
     # What a judge or a reflection says is not an answer to whoever reads the stream.
     config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
+    # An action of the environment is traced as what it would be for an agent: the run of a tool.
     tool = None
     if node == "observe":
         tool = await start_tool(state, config)

@@ -30,6 +30,7 @@ async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
         raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: no such folder")
     try:
         store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(path))
+        # With a write-ahead log, readers do not wait for a writer, and NORMAL is enough to keep the file whole.
         for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL"):
             cursor = await store.conn.execute(f"PRAGMA {pragma}")
             await cursor.close()
@@ -70,6 +71,7 @@ async def _set_up(store: Any, refusals: tuple[type[Exception], ...]) -> None:
             await store.setup()
             return
         except refusals as error:
+            # No further attempt would make a database of another file.
             if attempt == SETUP_ATTEMPTS or "not a database" in str(error):
                 raise
         await asyncio.sleep(0.1)

@@ -198,6 +198,7 @@ def read_reflection(text: str) -> str:
         if invented.start():
             said = said[: invented.start()].rstrip()
             break
+    # A reply that is a label alone is kept as it came.
     said = said or text.strip()
     if len(said) <= LONGEST:
         return said
@@ -256,6 +257,7 @@ class MapMemory:
         drawn = self.text(state)
         if not drawn:
             return messages
+        # A cue is the beginning of the reply, so nothing may come after it.
         last = messages[-1]
         before_cue = last.text.removesuffix(cue).rstrip("\n")
         content = "\n\n".join(filter(None, [before_cue, drawn, cue]))

@@ -128,6 +128,7 @@ class LessonSnapshot:
         for lesson in self.lessons.values():
             lesson.expected, lesson.retired = effect(lesson.tally, self.trials)
             _apply_edits(lesson)
+            # After the edits: they do not bring back an archived lesson, which has to be restored or taught again.
             if lesson.archived:
                 lesson.retired = True
 
@@ -246,8 +247,8 @@ class LessonSnapshot:
     def search(self, query: str) -> list[str]:
         """Return the ids of the lessons that share words with a query, the best match by BM25 first."""
         words = dict.fromkeys(re.findall(r"[^\W_]+", query.lower()))
-        # Quoted, so that no word is FTS5 syntax.
         left_out = _FUNCTION_WORDS.split()
+        # Quoted, so that no word is FTS5 syntax.
         quoted = [f'"{word}"' for word in words if word not in left_out]
         if not quoted:
             return []

@@ -74,6 +74,7 @@ class LessonStore:
         if user is not None:
             owner = f"{_USER}{_escape(user)}"
         self.namespace = (ROOT, _escape(environment), owner)
+        # It is set in those of LangGraph's stores that were made with an embedding model.
         self.by_meaning = bool(getattr(store, "index_config", None))
 
     async def snapshot(self, *, archived: bool = True) -> LessonSnapshot:
@@ -170,6 +171,7 @@ class LessonStore:
             found = await self._archived(restore)
         if found:
             puts.append(self._put(found.source))
+            # Its tally, added below, has counted this source already.
             counted.add(found.source.key)
             tallies.setdefault(found.lesson, LessonTally()).add(found.tally)
             removed.append(self._remove(ARCHIVED, found.key))

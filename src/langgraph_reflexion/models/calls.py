@@ -43,6 +43,7 @@ class CallId(NamedTuple):
         if again:
             name = f"{name} again {again}"
         text = f"{self.run_seed}\n{self.task}\n{self.trial}\n{name}"
+        # A task's id may have a lone surrogate, which cannot be encoded.
         digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).digest()
         # Servers take signed numbers of 32 bits.
         return int.from_bytes(digest, "big") >> 1

@@ -108,6 +108,7 @@ class Client:
 
     def bind(self, model: BaseChatModel) -> None:
         """Call this model from now on."""
+        # The middleware binds the agent's model at each of its calls, and what is known of its server must stay.
         if model is self._given:
             return
         self._model = without_own_retries(model)
@@ -303,6 +304,7 @@ class Client:
             counted = merge_configs(config, {"callbacks": [counter, CallsOf(call)]})
             try:
                 return await work(self.model, counted)
+            # LangGraph's own signals, and what this package has raised itself, pass as they are.
             except (GraphBubbleUp, ReflexionError):
                 raise
             except Exception as error:
@@ -310,6 +312,7 @@ class Client:
                     raise
                 raise to_fault(error, self._secrets) from error
             finally:
+                # Also after an error, as the calls before it were paid for.
                 charge(counter.usage)
                 if counter.usage["llm_calls"] > 0:
                     self.answered = True

@@ -42,6 +42,7 @@ async def _expect_bounded(response: Any) -> None:
 def _as_size(announced: str) -> int | None:
     """Return the number in a Content-Length header; None if there is none that makes sense."""
     is_number = announced.isascii() and announced.isdigit()
+    # `int` raises an error for thousands of digits.
     if not is_number or len(announced) >= 20:
         return None
     return int(announced)

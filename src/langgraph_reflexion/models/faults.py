@@ -281,6 +281,7 @@ def _said(body: Any, depth: int = 0) -> str:
     if isinstance(body, str):
         # A proxy answers with a page.
         return re.sub(r"(?is)<(style|script)\b.*?</\1>|<[^<>]*>", " ", body[:LONGEST])
+    # A server may nest its JSON deeper than Python's stack reaches.
     if depth == DEEPEST:
         return ""
     if isinstance(body, list):
@@ -314,6 +315,7 @@ def _status(error: Any) -> int | None:
         else:
             values = [getattr(source, name, None) for name in ("status_code", "status", "code")]
         for value in values:
+            # Some clients have a word as their `code`, such as OpenAI's.
             if isinstance(value, int) and 400 <= value < 600:
                 return value
     return None

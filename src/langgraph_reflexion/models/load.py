@@ -176,6 +176,7 @@ def _no_key(name: str, variable: str) -> ModelUnavailable:
 
 
 def _checked(base_url: str) -> str:
+    # `urlsplit`, and reading a port that is no number or too large, raise one.
     with contextlib.suppress(ValueError):
         parts = urlsplit(base_url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:

@@ -113,6 +113,7 @@ def whole_calls(calls: Sequence[SentCall]) -> Iterator[WholeCall]:
     for call in calls:
         continue_prompt(prompt, call)
         tools = call.get("tools", tools)
+        # A copy of the prompt, as the next call changes it in place.
         yield WholeCall(call["kind"], call["call"], call.get("step"), list(prompt), tools, call["reply"])
 
 
@@ -131,5 +132,6 @@ def continue_prompt(prompt: list[SentMessage], call: SentCall) -> None:
         earlier = prompt[call["same"]]["content"]
         rest = added[0]["content"]
         added[0] = with_content(added[0], f"{earlier[:characters]}{rest}")
+    # Only now, as the message that is continued was among these.
     del prompt[call["same"] :]
     prompt += added

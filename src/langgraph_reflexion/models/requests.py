@@ -76,6 +76,7 @@ class Requests:
             model = self._with(fields)
             try:
                 reply = await _bound(model, sent).ainvoke(messages, request.config, **passed)
+            # LangGraph's own signals, and what this package has raised itself, pass as they are.
             except (GraphBubbleUp, ReflexionError):
                 raise
             except Exception as error:

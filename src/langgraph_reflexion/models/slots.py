@@ -40,6 +40,7 @@ class Slots:
         self.most: int | None = None
         self.named = False
         self._asked = False
+        # A condition works in one event loop only, and is of no use once that loop has gone.
         self._turns: WeakKeyDictionary[Any, _Turns] = WeakKeyDictionary()
 
     @asynccontextmanager
@@ -51,6 +52,7 @@ class Slots:
         loop = asyncio.get_running_loop()
         turns = self._turns.setdefault(loop, _Turns())
         async with turns.changed:
+            # Under the lock, so that calls that begin at the same time ask the server once.
             if not self._asked:
                 self.most = await self._slots()
                 self.named = self.most is not None
@@ -61,6 +63,7 @@ class Slots:
         try:
             yield
         finally:
+            # First, as a cancellation may end the wait for the lock below.
             turns.busy -= 1
             async with turns.changed:
                 turns.changed.notify_all()
@@ -167,6 +170,7 @@ class Progress(AsyncCallbackHandler):
 
     @property
     def ignore_chat_model(self) -> bool:
+        # Otherwise LangChain would write out each prompt as one text, for `on_llm_start`.
         return True
 
     async def on_llm_new_token(self, *_: Any, **__: Any) -> None:
