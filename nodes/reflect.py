@@ -124,8 +124,9 @@ class Reflect:
         except ModelFault as fault:
             words = as_data(fault)
             if state["status"] == "failed":
-                # Nothing waits for the reflection on the last trial.
-                update = {"notes": [*state["notes"], words]}
+                # Nothing waits for the reflection on the last trial: a note after those of its calls is enough.
+                update = {}
+                paid["notes"] = [*paid.get("notes", state["notes"]), words]
             else:
                 update = {"status": "fault", "fault": words}
         else:

@@ -90,6 +90,26 @@ def test_a_fault_in_the_last_reflection_leaves_the_task_failed():
     assert final["notes"] == ["the line is dead"]
 
 
+def test_a_fault_in_the_last_reflection_is_a_note_beside_those_of_its_calls():
+    """A first reply is of no use, and noted; when the model is asked once more, it is gone."""
+    asked = []
+
+    def reply(prompt):
+        if asked:
+            raise ModelFault("the line is dead")
+        if asks_for(prompt) == "reflect":
+            asked.append(prompt)
+            return "I'm sorry, but I cannot assist with that."
+        return counting_badly(prompt)
+
+    final, _ = play(reply, profile=replace(AT_END, max_trials=1, rejects_reflections=True))
+    assert final["status"] == "failed"
+    rejected, dead = final["trials"][-1]["notes"]
+    assert rejected.startswith("reflection rejected")
+    assert dead == "the line is dead"
+    assert final["notes"] == [rejected, dead]
+
+
 @pytest.mark.parametrize(
     ("own", "replies", "asked"),
     [
