@@ -16,9 +16,8 @@ from langgraph_reflexion.envs.base import Environment, prompts_of
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.envs.protocols import actors_of, for_actor
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
-from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, make_evaluator, make_truth
+from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, asks_model, make_evaluator, make_truth
 from langgraph_reflexion.evaluators.all_of import AllOf, parts_of
-from langgraph_reflexion.evaluators.judges import JUDGES
 from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
@@ -175,6 +174,8 @@ def create_reflexion(
         acting = make_actor(client, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, options.seed)
     known = make_truth(truth, second, acting, environment, prompts, rules, options.seed)
+    if not judge.teaches:
+        kept = kept.without_learning()
     pool = EpisodePool(environment, options.retries)
     stops = heuristic or rules.heuristic
     schemas = schemas_for(agent, state_schema)
@@ -196,7 +197,7 @@ def create_reflexion(
         keys = own_keys(schemas["state_schema"])
         loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, keys)
 
-    if memory.learns:
+    if memory.learns and judge.teaches:
         # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
         rules = replace(rules, reflects_at_end=True)
     graph = ReflexionGraph(
@@ -289,9 +290,9 @@ def _expect_no_calls(evaluator: object, memory: Memory, rules: Rules, *, reflect
 def _what_asks(evaluator: object, memory: Memory, rules: Rules, *, reflects: bool) -> str:
     """Return what asks a model around an agent, as the end of a sentence; empty if nothing does."""
     for each in parts_of(evaluator):
-        if isinstance(each, str) and each in ("llm", *JUDGES):
+        if isinstance(each, str) and asks_model(each):
             return f"evaluator={each!r} asks a chat model"
-        if isinstance(each, Rubric) and each.model is None:
+        if isinstance(each, Rubric) and each.asks_model:
             return "a Rubric asks a chat model; Rubric(..., model=...) has its own"
     if memory.learns:
         return "a chat model writes the lessons from success; Lessons(learn=False) needs none"

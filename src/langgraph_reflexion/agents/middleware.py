@@ -170,6 +170,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
         judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
         known = make_truth(truth, client, None, environment, self.prompts, rules, options.seed)
+        if not judge.teaches:
+            kept = kept.without_learning()
         pool = EpisodePool(environment, options.retries)
         keys = self._own.reduced
         self._client = client

@@ -14,8 +14,7 @@ from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
-from langgraph_reflexion.evaluators import expect_of_agents, expect_truth
-from langgraph_reflexion.evaluators.judges import JUDGES
+from langgraph_reflexion.evaluators import asks_model, expect_of_agents, expect_truth
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.models.unasked import UnaskedChatModel
@@ -147,7 +146,7 @@ class AgentTasks(AgentEnvironment):
         """Raise ConfigurationError if a model is called, and there is none: neither the agent's nor another."""
         if self.agent.model or given["reflection_model"]:
             return
-        if rules.evaluator in ("llm", *JUDGES):
+        if asks_model(rules.evaluator):
             asks = f"evaluator={rules.evaluator!r} asks a chat model"
         elif given["lessons"]:
             asks = "a chat model writes the lessons from success"

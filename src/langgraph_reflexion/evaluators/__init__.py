@@ -18,6 +18,7 @@ from langgraph_reflexion.evaluators.judges import (
     OpenevalsJudge,
     SelfConsistencyEvaluator,
 )
+from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment, SelfTestsEvaluator
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.client import Client
@@ -38,8 +39,16 @@ COMMAND = "command:"
 OPENEVALS = "openevals:"
 """What precedes the name of a judge of openevals."""
 
+RUBRIC = "rubric:"
+"""What precedes the name of a file with the criteria of a `Rubric`."""
+
 SAMPLES = 5
 """Number of samples of `self-consistency`."""
+
+
+def asks_model(name: str) -> bool:
+    """Return whether a wrapped agent's evaluator of this name asks a chat model."""
+    return name in ("llm", *JUDGES) or name.startswith(RUBRIC)
 
 
 def expect_of_agents(name: str) -> None:
@@ -52,20 +61,20 @@ def expect_of_agents(name: str) -> None:
         one_of("evaluator", name, JUDGES)
         return
     # Whether these exist is found out when they are loaded.
-    if name in OF_AGENTS or name.startswith(COMMAND) or _names_own(name):
+    if name in OF_AGENTS or name.startswith((COMMAND, RUBRIC)) or _names_own(name):
         return
     known = (*OF_AGENTS, *JUDGES)
     raise ConfigurationError(
         f"evaluator={name!r}: for an agent, choose one of {', '.join(known)}{did_you_mean(name, known)}, or give "
-        "an Evaluator, a function (also as FILE.py:NAME or package.module:NAME), or a shell command (also as "
-        "'command: LINE')"
+        "an Evaluator, a function (also as FILE.py:NAME or package.module:NAME), a shell command (also as "
+        "'command: LINE'), or criteria in words (as rubric:FILE)"
     )
 
 
 def _names_own(text: str) -> bool:
     """Return whether a text names an object of the user's, and not an evaluator of this package."""
     before_colon = text.partition(":")[0]
-    return names_object(text) and before_colon not in (*get_args(EvaluatorName), "openevals")
+    return names_object(text) and before_colon not in (*get_args(EvaluatorName), "openevals", "rubric")
 
 
 def make_evaluator(
@@ -82,7 +91,8 @@ def make_evaluator(
     Args:
         evaluator: A name, a function, an `Evaluator`, or several of these that all have to accept a trial (`AllOf`);
             the profile's unless given. `FILE.py:NAME` and `package.module:NAME` are loaded; `command: LINE` is a
-            shell command; `openevals:correctness` and others are judges of openevals.
+            shell command; `rubric:FILE` is a `Rubric` with the criteria in the file; `openevals:correctness` and
+            others are judges of openevals.
         client: The model that judges and writes tests.
         actor: The actor, which `self-consistency` samples; None for a wrapped agent.
         environment: The tasks and actions.
@@ -176,6 +186,8 @@ def _read(text: str) -> Any:
     """Return what a text stands for: a command or an object; any other text is a name, and stays one."""
     if text.startswith(COMMAND):
         return CommandEvaluator(text.removeprefix(COMMAND).strip())
+    if text.startswith(RUBRIC):
+        return Rubric.of_file(text.removeprefix(RUBRIC).strip())
     if not _names_own(text):
         return text
     found = load_object(text, "the evaluator")

@@ -58,6 +58,7 @@ class AllOfEvaluator(Evaluator):
         self.threshold = threshold
         self.ask_all = ask_all
         self.needs_world = any(each.needs_world for each in evaluators)
+        self.teaches = all(each.teaches for each in evaluators)
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Return what each evaluator prepares, by its number.

@@ -50,10 +50,12 @@ class Evaluator(ABC):
         oracle: Whether the score is the environment's truth, as in the papers' ALFWorld and HotPotQA.
         needs_world: Whether it is to find a wrapped agent's world in `state["world"]`: what `make` returned beside
             the agent, or the `World`.
+        teaches: Whether its verdicts may become lessons for other tasks, and count in the statistics of lessons.
     """
 
     oracle: ClassVar[bool] = False
     needs_world: bool = False
+    teaches: bool = True
 
     @property
     def label(self) -> str:

@@ -3,23 +3,44 @@
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 
-from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.envs.base import Task
+from langgraph_reflexion.errors import ConfigurationError, ToolsRefused
 from langgraph_reflexion.evaluators.base import Evaluator, Score
+from langgraph_reflexion.evaluators.judge_tools import (
+    MOST_ROUNDS,
+    Agent,
+    GivenTools,
+    Look,
+    calls_in,
+    look,
+    needs_world,
+    read_tools,
+    said_by,
+    schemas_of,
+    tools_in,
+)
+from langgraph_reflexion.evaluators.verdicts import REPORT, REPORT_SCHEMA, CriterionVerdict, read_report
+from langgraph_reflexion.evaluators.verdicts import read_verdicts as read_verdicts
+from langgraph_reflexion.loop.context import in_context
 from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
+from langgraph_reflexion.loop.events import emit_criterion
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
+from langgraph_reflexion.models.limits import LIMITS
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
-
-Met = Literal["yes", "no", "unknown"]
+from langgraph_reflexion.support.files import read_text
+from langgraph_reflexion.support.text import sanitize
 
 MOST_CRITERIA = 50
 """The number of criteria that a rubric has at most."""
@@ -30,23 +51,17 @@ LONGEST_CRITERION = 2000
 LONGEST_QUOTATION = 300
 """Characters of a piece of evidence that the feedback shows."""
 
+TOKENS = 100
+"""Tokens of a reply for each criterion, where that is more than a judge's limit."""
+
+PREPARED = "rubric"
+"""The key of `task["prepared"]` under which a task's criteria are kept over its trials."""
+
+INPUT = "rubric"
+"""The key of a task's `data`, and of the context, that holds the criteria of an input."""
+
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 """What marks an item of a list."""
-
-_FIELD = re.compile(r"^(?!\s*\|)[\W_]*(criterion|evidence|missing|met)\b[\W_]*?:?\s*(.*)$", re.IGNORECASE)
-"""A labelled line of a reply. One that begins with a bar quotes the trial."""
-
-
-@dataclass
-class CriterionVerdict:
-    """What a judge says of a criterion."""
-
-    evidence: str = ""
-    """What in the trial shows it, in its words; empty if nothing does."""
-    missing: str = ""
-    """What is missing; empty if nothing is."""
-    met: Met | None = None
-    """The verdict; None if the judge has skipped it."""
 
 
 class Rubric(Evaluator):
@@ -59,31 +74,66 @@ class Rubric(Evaluator):
     Args:
         criteria: A list of criteria, or a text: each item of a list in it is one, and otherwise the whole text.
         model: The judge; the model that reflects unless given.
+        tools: What the judge may look with before its verdicts, while the world of the trial is there: LangChain
+            tools or functions, in at most `MOST_ROUNDS` replies; or an agent that takes and returns `messages`, which
+            then judges itself; or a function of the trial's world that returns either.
         threshold: The share of criteria that has to be met.
+        from_input: Whether further criteria come with the input: `data["rubric"]` of the task, or `rubric` of the
+            context, which counts more. Nothing is learned for other tasks then.
 
     Raises:
-        ConfigurationError: there are no criteria, or too many, or the threshold is not above 0 and at most 1.
+        ConfigurationError: there are no criteria, or too many, the threshold is not above 0 and at most 1, or a tool
+            is none.
     """
 
     label = "The rubric"
 
     def __init__(
         self,
-        criteria: str | Sequence[str],
+        criteria: str | Sequence[str] = (),
         *,
         model: BaseChatModel | str | None = None,
+        tools: GivenTools = (),
         threshold: float = 1.0,
+        from_input: bool = False,
     ) -> None:
         self.criteria = read_criteria(criteria)
         self.model = model
         self.threshold = threshold
+        self.from_input = from_input
+        self.teaches = not from_input
+        self.needs_world = needs_world(tools)
+        self.tools = tools
+        if not self.needs_world:
+            self.tools = read_tools(tools)
         self._client: Client | None = None
         self._prompts: Prompts | None = None
         self._seed = 0
-        if not self.criteria:
+        if not self.criteria and not from_input:
             raise ConfigurationError("Rubric.criteria is empty: give at least one criterion in words")
         if not 0 < threshold <= 1:
             raise ConfigurationError(f"Rubric.threshold={threshold}: the share of criteria is above 0, and at most 1")
+
+    @classmethod
+    def of_file(cls, path: Path | str) -> "Rubric":
+        """Return the rubric whose criteria are a file's text.
+
+        Raises:
+            ConfigurationError: there is no such file, or its criteria are wrong.
+        """
+        file = Path(path).expanduser()
+        if not file.is_file():
+            raise ConfigurationError(f"rubric: there is no file {file}")
+        try:
+            return cls(read_text(file))
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{file}: {error}") from error
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether it asks the model of the graph."""
+        judges_itself = not self.needs_world and not isinstance(self.tools, list)
+        return self.model is None and not judges_itself
 
     def bind(self, client: Client, prompts: Prompts, seed: int) -> "Rubric":
         """Return the rubric with the model that judges: its own, or the graph's."""
@@ -95,32 +145,69 @@ class Rubric(Evaluator):
         bound._seed = seed
         return bound
 
+    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
+        """Return the criteria of the task, which stay as they are over its trials.
+
+        Raises:
+            ConfigurationError: those of the input are missing or wrong.
+        """
+        if not self.from_input:
+            return {}
+        criteria = [*self.criteria, *_criteria_of_input(task)]
+        if not criteria:
+            raise ConfigurationError(
+                f"the task {task['id']!r} has no rubric: give it as data={{'{INPUT}': ...}} of the task, or as "
+                f"context={{'{INPUT}': ...}}"
+            )
+        if len(criteria) > MOST_CRITERIA:
+            raise ConfigurationError(
+                f"the rubrics of the task {task['id']!r} and of the graph have {len(criteria)} criteria together, "
+                f"and may have {MOST_CRITERIA}"
+            )
+        return {PREPARED: criteria}
+
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Ask the model about all criteria, and once more about those that its reply skips."""
-        client, prompts = self._client, self._prompts
-        if client is None or prompts is None:
+        """Ask the judge about all criteria, and once more about those that its reply skips.
+
+        Raises:
+            ConfigurationError: there is no model, or the world that tools need.
+            ModelFault: there is no reply.
+        """
+        if self._client is None or self._prompts is None:
             raise ConfigurationError("a Rubric asks the model of the graph that it is given to as evaluator=")
-        criteria = self.criteria
+        # Those of the input; a state may have been edited.
+        criteria = read_criteria(state["task"].get("prepared", {}).get(PREPARED, self.criteria))
+        world = cast(dict[str, Any], state).get("world")
+        if self.needs_world and world is None:
+            raise ConfigurationError(
+                "Rubric.tools is a function of the world, which only a wrapped agent has: with an environment, give "
+                "a list of tools"
+            )
+        judge = _Judge(self._client, self._prompts, self._seed, await tools_in(self.tools, world), state, config)
         verdicts: dict[int, CriterionVerdict] = {}
-        for name in ("evaluate", "evaluate again"):
+        for again in (False, True):
             asked = [number for number in range(1, len(criteria) + 1) if number not in verdicts]
             if not asked:
                 break
             wanted = [criteria[number - 1] for number in asked]
-            call = CallId(self._seed, state["task"]["id"], state["trial"], name)
-            prompt = _prompt(state, wanted, client.model, prompts)
-            reply = await prompt.ask(client, state["prompt_budget"], config, call)
-            for place, verdict in read_verdicts(reply.text, len(wanted)).items():
-                verdicts[asked[place - 1]] = verdict
-        return self._score(criteria, verdicts)
+            found = await judge.verdicts(wanted, again=again)
+            for place, verdict in found.items():
+                number = asked[place - 1]
+                verdicts[number] = verdict
+                emit_criterion(state, number, criteria[number - 1], vars(verdict))
+        return self._score(state, criteria, verdicts)
 
-    def _score(self, criteria: Sequence[str], verdicts: Mapping[int, CriterionVerdict]) -> Score:
+    def _score(
+        self, state: ReflexionState, criteria: Sequence[str], verdicts: Mapping[int, CriterionVerdict]
+    ) -> Score:
         """Return the share of criteria that are met, and the feedback on each."""
         met: list[str] = []
         not_met: list[str] = []
         unverified: list[str] = []
         for number, criterion in enumerate(criteria, 1):
             verdict = verdicts.get(number, CriterionVerdict())
+            if number not in verdicts:
+                emit_criterion(state, number, criterion, {"evidence": "", "missing": "", "met": "unknown"})
             if verdict.met == "yes":
                 met.append(f"- {criterion}")
             elif verdict.met == "no":
@@ -142,16 +229,155 @@ class Rubric(Evaluator):
         return Score(share, "\n\n".join(sections), success=success, unverified=open_verdict)
 
 
-def _prompt(state: ReflexionState, criteria: Sequence[str], model: object, prompts: Prompts) -> Prompt:
-    """Return the prompt on the finished trial."""
+@dataclass
+class _Judge:
+    """Who judges one trial: the model, with tools or without, or an agent."""
 
-    def render(steps: list[Step], _: int) -> list[BaseMessage]:
-        task = task_in_talk(state, prompts)
-        trial = prompts.render("trial", observation=task, steps=bounded_trial(steps))
-        rubric = SystemMessage(prompts.render("rubric", criteria=criteria))
-        return [rubric, with_pictures(trial, state, model)]
+    client: Client
+    prompts: Prompts
+    seed: int
+    tools: list[BaseTool] | Agent
+    state: ReflexionState
+    config: RunnableConfig
+    looks: list[Look] = field(default_factory=list)
+    """What the tools have shown so far."""
 
-    return Prompt(render, state["trajectory"])
+    async def verdicts(self, criteria: Sequence[str], *, again: bool) -> dict[int, CriterionVerdict]:
+        """Return the verdicts on these criteria, by their places, that the judge has given.
+
+        Args:
+            criteria: The criteria.
+            again: Whether they were skipped before. Then labelled lines are asked for, which every model can write.
+        """
+        if not isinstance(self.tools, list):
+            return await self._of_agent(self.tools, criteria, again=again)
+        if again:
+            reply = await self._ask(criteria, "evaluate again", [])
+            return read_verdicts(reply.text, len(criteria))
+        return await self._after_looking(self.tools, criteria)
+
+    async def _after_looking(self, tools: list[BaseTool], criteria: Sequence[str]) -> dict[int, CriterionVerdict]:
+        """Let the model call tools, until it gives its verdicts."""
+        offered = schemas_of(tools)
+        if tools:
+            _expect_calls_tools(self.client.model)
+        if tools or has_structured_output(self.client.model):
+            offered.append(REPORT_SCHEMA)
+        name = "evaluate"
+        rounds = 0
+        while True:
+            try:
+                reply = await self._ask(criteria, name, offered)
+            except ToolsRefused:
+                # Its verdicts without having looked would not be what was asked for.
+                if tools:
+                    raise
+                offered = []
+                continue
+            calls = calls_in(reply, tools)
+            for call in calls:
+                if call.name == REPORT:
+                    return read_report(call.args, len(criteria))
+            # The last round offers no tool to look with.
+            if not calls or rounds == MOST_ROUNDS or not tools:
+                return read_verdicts(reply.text, len(criteria))
+            self.looks += await look(tools, calls, self.config)
+            rounds += 1
+            name = f"evaluate {rounds + 1}"
+            if rounds == MOST_ROUNDS:
+                note(f"rubric: the judge has called tools in {MOST_ROUNDS} replies, and had to give its verdicts")
+                offered = [REPORT_SCHEMA]
+
+    async def _ask(self, criteria: Sequence[str], name: str, offered: list[dict[str, Any]]) -> AIMessage:
+        call = CallId(self.seed, self.state["task"]["id"], self.state["trial"], name)
+        prompt = self._prompt(criteria, reports=bool(offered), looks=len(offered) > 1)
+        limit = max(LIMITS["evaluate"], TOKENS * len(criteria))
+        reply = await prompt.ask(
+            self.client, self.state["prompt_budget"], self.config, call, tools=offered, max_tokens=limit
+        )
+        return reply.message
+
+    def _prompt(self, criteria: Sequence[str], *, reports: bool, looks: bool) -> Prompt:
+        """Return the prompt on the finished trial.
+
+        Args:
+            criteria: The criteria to judge.
+            reports: Whether the verdicts are to be given by a call of `REPORT`.
+            looks: Whether other tools may be called before.
+        """
+
+        def render(steps: list[Step], _: int) -> list[BaseMessage]:
+            task = task_in_talk(self.state, self.prompts)
+            trial = self.prompts.render("trial", observation=task, steps=bounded_trial(steps))
+            if self.looks:
+                looked = self.prompts.render("looked", looks=self.looks)
+                trial = f"{trial}\n\n{looked}"
+            about = self.prompts.render(
+                "rubric", criteria=criteria, reports=reports, looks=looks, rounds=MOST_ROUNDS, report=REPORT
+            )
+            return [SystemMessage(about), with_pictures(trial, self.state, self._model)]
+
+        return Prompt(render, self.state["trajectory"])
+
+    @property
+    def _model(self) -> Any:
+        """The model that reads the prompt; None if only the agent knows it."""
+        if isinstance(self.tools, list):
+            return self.client.model
+        return None
+
+    async def _of_agent(self, agent: Agent, criteria: Sequence[str], *, again: bool) -> dict[int, CriterionVerdict]:
+        """Let an agent judge."""
+        name = "evaluate again" if again else "evaluate"
+        call = CallId(self.seed, self.state["task"]["id"], self.state["trial"], name)
+        prompt = self._prompt(criteria, reports=False, looks=False)
+        messages = prompt.render(list(prompt.steps), 0)
+
+        async def ask(_: BaseChatModel, counting: RunnableConfig) -> Any:
+            return await agent.ainvoke({"messages": messages}, counting)
+
+        result = await self.client.lend(ask, self.config, call, own_models=True)
+        return read_verdicts(said_by(result), len(criteria))
+
+
+def has_structured_output(model: object) -> bool:
+    """Return whether a model gives structured output, by LangChain's profile of it; a model without one does not."""
+    profile = getattr(model, "profile", None) or {}
+    return bool(profile.get("structured_output") or profile.get("tool_calling"))
+
+
+def _expect_calls_tools(model: Any) -> None:
+    """Raise ConfigurationError if a judge with tools cannot call them."""
+    try:
+        model.bind_tools([REPORT_SCHEMA])
+    except NotImplementedError as error:
+        raise ConfigurationError(
+            f"Rubric.tools: {type(model).__name__} does not support tool calls: give a judge that does as model="
+        ) from error
+
+
+def _criteria_of_input(task: Task) -> list[str]:
+    """Return the criteria that come with an input; none if it has no rubric.
+
+    They are a stranger's: a text or a list of texts, which can be criteria and nothing else.
+
+    Raises:
+        ConfigurationError: they are neither, or too many or too long.
+    """
+    where = f"context: {INPUT}"
+    given = in_context(INPUT)
+    if given is None:
+        where = f"data[{INPUT!r}] of the task {task['id']!r}"
+        given = task.get("data", {}).get(INPUT)
+    if given is None:
+        return []
+    try:
+        criteria = read_criteria(given)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{where}: {error}") from error
+    if not criteria:
+        raise ConfigurationError(f"{where}: the rubric is empty")
+    return criteria
 
 
 def read_criteria(given: Any) -> list[str]:
@@ -162,9 +388,11 @@ def read_criteria(given: Any) -> list[str]:
     """
     if isinstance(given, str):
         given = _items(given)
+    if isinstance(given, Sequence) and len(given) > MOST_CRITERIA:
+        raise ConfigurationError(f"the rubric has {len(given)} criteria, and may have {MOST_CRITERIA}")
     if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
         raise ConfigurationError(f"a rubric is a text or a list of texts; got {given!r:.100}")
-    criteria = [" ".join(each.split()) for each in given]
+    criteria = [" ".join(sanitize(each).split()) for each in given]
     for number, criterion in enumerate(criteria, 1):
         if not criterion:
             raise ConfigurationError(f"criterion {number} of the rubric is empty")
@@ -172,8 +400,6 @@ def read_criteria(given: Any) -> list[str]:
             raise ConfigurationError(
                 f"criterion {number} of the rubric has {len(criterion)} characters, and may have {LONGEST_CRITERION}"
             )
-    if len(criteria) > MOST_CRITERIA:
-        raise ConfigurationError(f"the rubric has {len(criteria)} criteria, and may have {MOST_CRITERIA}")
     return criteria
 
 
@@ -190,55 +416,6 @@ def _items(text: str) -> list[str]:
     if not text.strip():
         return []
     return [text.strip()]
-
-
-def read_verdicts(reply: str, number: int) -> dict[int, CriterionVerdict]:
-    """Return the verdicts in a reply by the number of the criterion, counted from 1, of which there are `number`.
-
-    A criterion without a readable "Met" line is left out. Of two verdicts on one the last counts.
-    """
-    found: dict[int, CriterionVerdict] = {}
-    current = CriterionVerdict()
-    place = 1 if number == 1 else 0
-    for line in reply.splitlines():
-        matched = _FIELD.match(line)
-        if matched is None:
-            continue
-        label = matched[1].lower()
-        value = matched[2].strip().strip("*").strip()
-        if label == "criterion":
-            digits = re.match(r"\D{0,3}(\d+)", value)
-            place = int(digits[1]) if digits else 0
-            current = CriterionVerdict()
-        elif label == "evidence":
-            current.evidence = _unless_nothing(value)
-        elif label == "missing":
-            current.missing = _unless_nothing(value)
-        else:
-            current.met = _met(value)
-            if current.met and 1 <= place <= number:
-                found[place] = current
-    return found
-
-
-def _met(value: str) -> Met | None:
-    """Return the verdict that a text begins with."""
-    first = re.match(r"\W*(yes|no|unknown)\b", value, re.IGNORECASE)
-    if first is None:
-        return None
-    word = first[1].lower()
-    if word == "yes":
-        return "yes"
-    if word == "no":
-        return "no"
-    return "unknown"
-
-
-def _unless_nothing(value: str) -> str:
-    """Return a text; empty if it says that there is nothing."""
-    if value.strip(" .\"'").lower() in ("", "none", "nothing", "n/a"):
-        return ""
-    return value
 
 
 def _explained(criterion: str, verdict: CriterionVerdict) -> str:

@@ -20,6 +20,8 @@ class ReflexionContext(TypedDict, total=False):
     """The number of trials after which a task has failed."""
     user_id: str
     """The user whose lessons are recalled and written, unless `Lessons` names one."""
+    rubric: str | list[str]
+    """The criteria of this run, as a text or a list, which `Rubric(from_input=True)` reads."""
 
 
 def check_context(context: Any) -> None:

@@ -10,7 +10,7 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.state import ReflexionState, Step, Update
 
 SHOWN = 500
-"""Maximum number of characters of an observation in an event; the state has the whole text."""
+"""Maximum number of characters of an observation, or of a judge's words, in an event."""
 
 Event = dict[str, Any]
 """An event: its kind (`event`), the task's id (`task`), `trial`, and what `events_of` adds for its kind."""
@@ -18,12 +18,33 @@ Event = dict[str, Any]
 
 def emit(node: str, state: ReflexionState, update: Update) -> None:
     """Write the events of a node's update to the run's stream, if there is one."""
+    for event in events_of(node, state, update):
+        _write(event)
+
+
+def emit_criterion(state: ReflexionState, number: int, criterion: str, verdict: Mapping[str, Any]) -> None:
+    """Write a `criterion` to the run's stream, if there is one: a judge's verdict on it, as soon as it is known.
+
+    Args:
+        state: The state of the trial.
+        number: The criterion's number, counted from 1.
+        criterion: Its words.
+        verdict: `met` ("yes", "no" or "unknown"), `evidence` and `missing`.
+    """
+    event = {"event": "criterion", "task": state["task"]["id"], "trial": state["trial"], "number": number}
+    event["criterion"] = criterion
+    event["met"] = verdict["met"]
+    event["evidence"] = verdict["evidence"][:SHOWN]
+    event["missing"] = verdict["missing"][:SHOWN]
+    _write(event)
+
+
+def _write(event: Event) -> None:
     try:
         writer = get_stream_writer()
     except (KeyError, RuntimeError):  # a node that is called outside a graph
         return
-    for event in events_of(node, state, update):
-        writer(event)
+    writer(event)
 
 
 def events_of(node: str, state: ReflexionState, update: Mapping[str, Any]) -> Iterator[Event]:

@@ -1,6 +1,6 @@
 """Memory: a task's reflections, the memory map, and lessons across tasks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.loop.budgets import Budgets
@@ -22,6 +22,14 @@ class AgentMemory:
     reflections: EpisodicMemory
     map: MapMemory | None
     lessons: LessonMemory
+
+    def without_learning(self) -> "AgentMemory":
+        """Return the same memory, which recalls lessons and records none."""
+        lessons = self.lessons.lessons
+        if lessons is None:
+            return self
+        only_recalled = replace(lessons, learn=False)
+        return replace(self, lessons=replace(self.lessons, lessons=only_recalled))
 
 
 def make_memory(

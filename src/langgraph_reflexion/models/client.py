@@ -281,7 +281,12 @@ class Client:
         return usage_of(with_usage(reply, messages), self.price)
 
     async def lend(
-        self, work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]], config: RunnableConfig, call: CallId
+        self,
+        work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]],
+        config: RunnableConfig,
+        call: CallId,
+        *,
+        own_models: bool = False,
     ) -> T:
         """Have a library call the model, with retries, and return its result.
 
@@ -289,6 +294,7 @@ class Client:
             work: Is called with the model and a config that counts its calls.
             config: The node's config.
             call: The id of the calls that the library makes.
+            own_models: Whether the library calls models of its own, whose prices are those of their names.
 
         Raises:
             ModelFault: as for `ask`.
@@ -297,7 +303,9 @@ class Client:
 
         async def attempt(_: Progress) -> T:
             prices: dict[str, Price] = {}
-            if self.price is not None:
+            if own_models:
+                prices.update(self._options.prices)
+            elif self.price is not None:
                 # Every model's name begins with the empty one.
                 prices[""] = self.price
             counter = UsageCallback(prices)
@@ -314,6 +322,9 @@ class Client:
             finally:
                 # Also after an error, as the calls before it were paid for.
                 charge(counter.usage)
+                if own_models and self._priced and counter.unpriced:
+                    missing = ", ".join(sorted(counter.unpriced))
+                    raise ConfigurationError(f"a budget of money needs prices of {missing}")
                 if counter.usage["llm_calls"] > 0:
                     self.answered = True
 

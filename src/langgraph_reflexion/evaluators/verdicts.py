@@ -1,0 +1,207 @@
+"""The verdicts of a judge on criteria, as its reply gives them: as labelled lines, as JSON, or as a tool call."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from langgraph_reflexion.support.text import plain, sanitize
+
+Met = Literal["yes", "no", "unknown"]
+
+REPORT = "report_verdicts"
+"""The name of the tool by which a judge gives its verdicts."""
+
+REPORT_SCHEMA: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": REPORT,
+        "description": "Give the verdicts, one for each criterion.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "verdicts": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "criterion": {"type": "integer", "description": "its number"},
+                            "evidence": {
+                                "type": "string",
+                                "description": "the words of the trial that decide it, copied exactly; empty if none",
+                            },
+                            "missing": {
+                                "type": "string",
+                                "description": "what is missing, in a few words; empty if nothing",
+                            },
+                            "met": {"type": "string", "enum": ["yes", "no", "unknown"]},
+                        },
+                        "required": ["criterion", "evidence", "missing", "met"],
+                    },
+                }
+            },
+            "required": ["verdicts"],
+        },
+    },
+}
+"""The tool as models are offered it: LangChain's structured output by tool calls."""
+
+LONGEST_REPLY = 200_000
+"""Characters of a reply that are read."""
+
+_FIELD = re.compile(r"^(?!\s*\|)[\W_]*(criterion|evidence|missing|met)\b[\W_]*?:?\s*(.*)$", re.IGNORECASE)
+"""A labelled line of a reply. One that begins with a bar quotes the trial."""
+
+_FENCE = re.compile(r"```\w*\s*\n(?P<inside>.*?)```", re.DOTALL)
+"""A block of code."""
+
+
+@dataclass
+class CriterionVerdict:
+    """What a judge says of a criterion."""
+
+    evidence: str = ""
+    """What in the trial shows it, in its words; empty if nothing does."""
+    missing: str = ""
+    """What is missing; empty if nothing is."""
+    met: Met | None = None
+    """The verdict; None if the judge has skipped it."""
+
+
+class _Found(NamedTuple):
+    """A verdict in a reply, and the number of its criterion as the reply gives it."""
+
+    place: int
+    verdict: CriterionVerdict
+
+
+def read_verdicts(reply: str, number: int) -> dict[int, CriterionVerdict]:
+    """Return the verdicts in a reply by the number of the criterion, counted from 1, of which there are `number`.
+
+    A criterion without a readable verdict is left out, and so is one with two verdicts that contradict each other:
+    the words of the trial, which the judge copies, may look like a verdict.
+    """
+    reply = reply[:LONGEST_REPLY]
+    value = _json_of(reply)
+    if value is None:
+        return _settled(_in_lines(reply, number), number)
+    return read_report(value, number)
+
+
+def read_report(value: Any, number: int) -> dict[int, CriterionVerdict]:
+    """Return the verdicts in the arguments of a `REPORT`, or in JSON of that form, as `read_verdicts` does."""
+    entries = value
+    if isinstance(value, dict):
+        entries = value.get("verdicts", [value])
+    if not isinstance(entries, list):
+        return {}
+    return _settled(_in_entries(entries, number), number)
+
+
+def _json_of(reply: str) -> Any:
+    """Return the JSON that is the whole reply, bare or in a block of code; None if it is anything else."""
+    text = reply.strip()
+    fenced = _FENCE.fullmatch(text)
+    if fenced:
+        text = fenced["inside"].strip()
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _settled(found: Iterable[_Found], number: int) -> dict[int, CriterionVerdict]:
+    """Return the verdicts by the number of the criterion, without those that contradict each other."""
+    verdicts: dict[int, CriterionVerdict] = {}
+    contradicted: set[int] = set()
+    for place, verdict in found:
+        if not verdict.met or not 1 <= place <= number:
+            continue
+        earlier = verdicts.get(place)
+        if earlier and earlier.met != verdict.met:
+            contradicted.add(place)
+        verdicts[place] = verdict
+    return {place: verdict for place, verdict in verdicts.items() if place not in contradicted}
+
+
+def _in_lines(reply: str, number: int) -> Iterator[_Found]:
+    """Yield the verdicts in labelled lines."""
+    current = CriterionVerdict()
+    place = 1 if number == 1 else 0
+    for line in reply.splitlines():
+        matched = _FIELD.match(line)
+        if matched is None:
+            continue
+        label = matched[1].lower()
+        value = matched[2].strip().strip("*").strip()
+        if label == "criterion":
+            place = _number_in(value)
+            current = CriterionVerdict()
+        elif label == "evidence":
+            current.evidence = _unless_nothing(value)
+        elif label == "missing":
+            current.missing = _unless_nothing(value)
+        else:
+            verdict = CriterionVerdict(current.evidence, current.missing, _met(value))
+            yield _Found(place, verdict)
+
+
+def _in_entries(entries: Sequence[Any], number: int) -> Iterator[_Found]:
+    """Yield the verdicts in a list of JSON objects."""
+    for entry in entries:
+        if not isinstance(entry, dict):
+            continue
+        # Of one criterion the number says nothing.
+        place = 1
+        if number > 1:
+            place = _number_in(str(plain(entry.get("criterion"))))
+        evidence = _unless_nothing(_text_of(entry.get("evidence")))
+        missing = _unless_nothing(_text_of(entry.get("missing")))
+        yield _Found(place, CriterionVerdict(evidence, missing, _met_of(entry.get("met"))))
+
+
+def _number_in(value: str) -> int:
+    """Return the number with which a text begins; 0 without one."""
+    digits = re.match(r"\D{0,3}([0-9]{1,4})(?!\d)", value)
+    if digits is None:
+        return 0
+    return int(digits[1])
+
+
+def _text_of(value: Any) -> str:
+    """Return a text on one line; an empty one for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return " ".join(sanitize(value).split())
+
+
+def _met_of(value: Any) -> Met | None:
+    """Return the verdict that a JSON value stands for."""
+    if value is True:
+        return "yes"
+    if value is False:
+        return "no"
+    return _met(_text_of(value))
+
+
+def _met(value: str) -> Met | None:
+    """Return the verdict that a text begins with."""
+    first = re.match(r"\W*(yes|no|unknown)\b", value, re.IGNORECASE)
+    if first is None:
+        return None
+    word = first[1].lower()
+    if word == "yes":
+        return "yes"
+    if word == "no":
+        return "no"
+    return "unknown"
+
+
+def _unless_nothing(value: str) -> str:
+    """Return a text; empty if it says that there is nothing."""
+    if value.strip(" .\"'").lower() in ("", "none", "nothing", "n/a"):
+        return ""
+    return value
