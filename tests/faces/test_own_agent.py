@@ -9,6 +9,7 @@ import time
 import pytest
 
 from langgraph_reflexion.agents import AgentTasks, load_tasks
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.cli import call, forget, one_line, start
 from tests.support.model_server import ModelServer
 
@@ -70,6 +71,8 @@ def home(tmp_path):
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "checks.py").write_text(CHECKS)
     (tmp_path / "tasks.jsonl").write_text(TASKS)
+    (tmp_path / "goal.md").write_text("A good answer:\n* names a capital\n")
+    (tmp_path / "empty.md").write_text("\n")
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "relative.py").write_text("from .other import agent\n")
     return tmp_path
@@ -188,6 +191,9 @@ def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home):
         ((*RUN, "--evaluator", "exact", "--actor", "react"), "leave --actor out"),
         ((*RUN, "--evaluator", "checks.py:calls_it"), "names a text"),
         ((*RUN, "--evaluator", "command: grp -q x"), "there is no program grp: install it, or correct"),
+        ((*RUN, "--evaluator", "rubric: none.md"), "there is no file none.md"),
+        ((*RUN, "--evaluator", "rubric:empty.md"), "empty.md: Rubric.criteria is empty"),
+        (("run", "my_agent.py:function", *RUN[2:], "--evaluator", "rubric:goal.md"), "asks a chat model"),
         (("run", "my_agent.py:function", *RUN[2:], "--evaluator", "exakt"), "did you mean exact?"),
         ((*RUN, "--evaluator", "checks.py:"), "as FILE.py:NAME"),
         ((*RUN, "--evaluator", "openevals:toxicity"), "choose one of openevals:correctness, "),
@@ -287,6 +293,17 @@ def test_a_batch_whose_users_are_not_named_is_refused(home, words, says):
     assert status != 0
     assert says in one_line(err)
     assert not (home / "run").exists()
+
+
+def test_criteria_of_a_file_are_judged(home):
+    run = ["run", "my_agent.py:function", "--tasks", "tasks.jsonl", "--out", "run", "--strategy", "feedback"]
+    judge = ScriptedChatModel(replies=lambda messages: "Evidence: Paris\nMissing: nothing\nMet: yes")
+    with ModelServer(judge) as server:
+        judged = ["--model", "openai:any", "--base-url", server.url, "--evaluator", "rubric:goal.md"]
+        status, _, err = call(home, *run, *judged, key="any")
+    assert status == 0, err
+    assert {row["evaluation"]["feedback"] for row in rows(home / "run")} == {"1 of 1 criteria are met."}
+    assert "1. names a capital" in judge.prompts[0][0].text
 
 
 def test_a_batch_whose_judge_has_never_answered_stops(home):

@@ -91,6 +91,28 @@ async def test_answers_are_matched_by_meaning(monkeypatch):
     assert final["trials"][-1]["success"] is False, "by the exact match"
 
 
+async def test_criteria_in_words_replace_the_evaluator(monkeypatch):
+    hotpotqa = SERVED["hotpotqa"]
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    verdicts = "Criterion: 1\nEvidence: none\nMissing: nothing\nMet: yes\nCriterion: 2\nMet: yes"
+    with ModelServer(ScriptedChatModel(replies=["Thought: T\nAction: finish[by the river]", verdicts])) as server:
+        monkeypatch.setenv(ALLOWED, server.url)
+        criteria = "- It names a river.\n- It is short."
+        settings = hotpotqa.form(criteria=criteria, model="openai:small", base_url=server.url)
+        async with hotpotqa.graph(settings) as graph:
+            final = await graph.ainvoke({"task_id": "Where is the river?"})
+    assert (final["status"], final["evaluation"]["feedback"]) == ("solved", "2 of 2 criteria are met.")
+
+
+async def test_criteria_are_a_text_and_no_file_of_the_host(tmp_path):
+    hotpotqa = SERVED["hotpotqa"]
+    (tmp_path / "goal.md").write_text("- secret")
+    assert hotpotqa.form(criteria=f"rubric:{tmp_path}/goal.md").rubric().criteria == [f"rubric:{tmp_path}/goal.md"]
+    with pytest.raises(ConfigurationError, match=r"criteria: criterion 1 .* 2001 characters"):
+        async with hotpotqa.graph(hotpotqa.form(criteria="x" * 2001)):
+            pass
+
+
 async def test_a_question_without_a_known_answer_is_not_matched_by_meaning():
     hotpotqa = SERVED["hotpotqa"]
     async with hotpotqa.graph(hotpotqa.form(evaluator="meaning")) as graph:

@@ -1,29 +1,24 @@
 """Traces: a span for each trial, actions as tool runs, verdicts as LangSmith feedback."""
 
-import json
 import os
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
-from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
-from langchain_core.tracers import LangChainTracer
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
-from langsmith import Client, RunTree
+from langsmith import RunTree
 from pydantic import PydanticUserError
 
 from langgraph_reflexion import Approval, create_reflexion
 from langgraph_reflexion.graph.reflexion import NODES
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.loopback import Answer, Listener
+from tests.support.langsmith_server import langsmith
 from tests.support.toys import INPUT, THREAD, Counter, compiled
 
 try:
@@ -127,47 +122,6 @@ def test_a_graph_within_an_agent_has_trials_of_its_own(collected):
     around(agent).invoke({"task": "Count."}, {"callbacks": [collected]})
     [trial] = trials_in(collected.traced_runs[0])
     assert TWO_TRIALS in map(tree, below(trial))
-
-
-INGEST = {
-    "use_multipart_endpoint": False,
-    "size_limit": 100,
-    "size_limit_bytes": 1_000_000,
-    "scale_up_nthreads_limit": 2,
-    "scale_up_qsize_trigger": 1_000,
-}
-"""How the server wants runs: as JSON."""
-
-
-@contextmanager
-def langsmith(broken=False):
-    """A server that takes what LangSmith's client sends: its tracer, what it got, and whether that was the last."""
-    got, project, last = {"runs": {}, "feedback": []}, str(uuid4()), threading.Event()
-    session = {"id": project, "name": "test", "tenant_id": project, "reference_dataset_id": None}
-
-    def answer(call):
-        if call.path.endswith("/info"):
-            return Answer(json.dumps({"version": "0.12.0", "batch_ingest_config": INGEST}).encode())
-        if "/sessions" in call.path:
-            return Answer(json.dumps([session]).encode())
-        if call.path.endswith("/runs/batch"):
-            sent = json.loads(call.content)
-            for run in [*sent.get("post", []), *sent.get("patch", [])]:
-                got["runs"].setdefault(run["id"], {}).update(run)
-        elif call.path.endswith("/feedback"):
-            got["feedback"].append(json.loads(call.content))
-            if broken or got["feedback"][-1]["key"] == "trials":
-                last.set()
-            return Answer(b"no", 422) if broken else Answer(b"{}")
-        return Answer(b"{}")
-
-    server = Listener(0, answer)
-    client = Client(api_url=server.url, api_key="none")
-    try:
-        yield LangChainTracer(client=client, project_name="test"), got, last
-    finally:
-        client.cleanup()
-        server.close()
 
 
 def test_langsmith_gets_verdict_and_score_as_feedback_on_the_trial_and_the_outcome_on_the_run():

@@ -111,7 +111,7 @@ class AgentTasks(AgentEnvironment):
             raise ConfigurationError(f"actor={rules.actor!r}: {self.path} is the actor, so leave --actor out")
         if rules.evaluator == "environment":
             raise ConfigurationError(
-                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm or 'command: LINE' "
+                f"{self.path} needs --evaluator: FILE.py:FUNCTION, exact, llm, rubric:FILE or 'command: LINE' "
                 "(in the repository: docs/howto/own-agent-and-tasks.md)"
             )
         if self.names_users and (given["user"] is not None or not given["lessons"]):

@@ -107,7 +107,8 @@ class ReflexionSettings(BaseModel):
     strategy: StrategyName | None = rule("What a retry sees.", node="reset")
     evaluator: str | None = rule(
         "Scores each trial: environment (an oracle), llm, meaning, self-consistency[:N], self-tests[+given], "
-        "none, FILE.py:FUNCTION, 'command: LINE', or for agents exact or openevals:correctness.",
+        "none, FILE.py:FUNCTION, 'command: LINE', rubric:FILE (criteria in words), or for agents exact or "
+        "openevals:correctness.",
         node="evaluate",
         metavar="NAME",
     )

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from langsmith import Client, evaluate
+from langsmith import evaluate
 from langsmith.schemas import Example
 
 from langgraph_reflexion import Budget, Budgets, ConfigurationError, Lessons, ModelOptions, create_reflexion
@@ -18,6 +18,7 @@ from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.evaluators.verdicts import read_verdicts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, call
+from tests.support.langsmith_server import langsmith
 from tests.support.toys import text_of
 
 CRITERIA = ["The answer names a source.", "The answer is polite."]
@@ -360,13 +361,9 @@ def test_inside_langsmiths_evaluate():
         return {"key": "rubric", "score": evaluation["score"], "comment": evaluation["feedback"]}
 
     example = Example(id="00000000-0000-0000-0000-000000000001", inputs={"question": TASK})
-    [row] = evaluate(
-        target,
-        data=[example],
-        evaluators=[rubric],
-        upload_results=False,
-        client=Client(api_url="http://127.0.0.1:9", api_key="x"),
-    )
+    with langsmith() as (tracer, _, _):
+        judged = evaluate(target, data=[example], evaluators=[rubric], upload_results=False, client=tracer.client)
+        [row] = judged
     [result] = row["evaluation_results"]["results"]
     assert (result.key, result.score) == ("rubric", 0.5)
     assert "The answer is polite." in result.comment

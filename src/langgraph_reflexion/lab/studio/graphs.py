@@ -120,19 +120,24 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
             made.blocking = True
         rules = chosen.rules(made)
         played = for_actor(made, rules.actor)
-        models: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         if not runs:
-            models["model"] = UnaskedChatModel()
+            parts["model"] = UnaskedChatModel()
+        rubric = settings.rubric()
+        if rubric:
+            parts["evaluator"] = rubric
         graph = chosen.build(
             made,
             rules,
             prompts=settings.prompts(prompts_of(played)),
             approval=settings.approval(played.actions()),
-            **models,
+            **parts,
         )
 
+        knows_answer = rubric is None and rules.evaluator in ("environment", "meaning")
+
         def find(state: Mapping[str, Any]) -> Task | None:
-            return task_in(state, form, made, oracle=rules.evaluator in ("environment", "meaning"))
+            return task_in(state, form, made, oracle=knows_answer)
 
         whole = with_form(graph, find, settings_type, form)
         return BuiltGraph(whole.compile(name=made.name), made, graph.pool)

@@ -16,6 +16,7 @@ from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.protocols import actors_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.judges import AnsweredEnvironment
+from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.lab.demo import DemoChatModel
@@ -93,6 +94,10 @@ EVALUATORS = {
     "self-tests+given": "`self-tests+given` adds the tests that come with a problem.",
 }
 """What a form says of some evaluators, beyond their names."""
+CRITERIA = (
+    "A goal in words, in place of `evaluator`: a list of criteria. A model judges each, and all have to be met."
+)
+"""What a form says of the criteria of a rubric."""
 OPTIONS: Mapping[str, Mapping[str, Any]] = {"hotpotqa": {"pages": _PAGES}, "fever": {"pages": _PAGES}}
 """The options of environments that are settings, by the environment's name, as fields of a pydantic model."""
 
@@ -136,6 +141,20 @@ class SettingsForm(BaseModel):
         chosen = cast(Any, self)
         return Approval(named, reflections=chosen.approve_reflections, verdicts=chosen.approve_verdicts)
 
+    def rubric(self) -> Rubric | None:
+        """Return the evaluator of the criteria that are filled in; None without any.
+
+        Raises:
+            ConfigurationError: they are too many or too long.
+        """
+        text = cast(Any, self).criteria.strip()
+        if not text:
+            return None
+        try:
+            return Rubric(text)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"criteria: {error}") from error
+
     def prompts(self, base: Prompts) -> Prompts:
         """Return the actor's prompts with the templates that were edited."""
         edited = {}
@@ -164,6 +183,7 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
     fields["approve_reflections"] = (bool, setting(False, "reset", "Pause for a person after each reflection."))
     fields["approve_verdicts"] = (bool, setting(False, "evaluate", "Pause for a person after each verdict."))
     fields["approve_actions"] = (list[actions], setting([], "observe", "Pause for a person before these actions."))  # type: ignore[valid-type]
+    fields["criteria"] = (str, setting("", "evaluate", CRITERIA))
     prompts = _prompts_of(environment, rules.actor)
     for template, (node, description) in PROMPTS.items():
         shown = setting(prompts.text(template), node, description, langgraph_type="prompt")
