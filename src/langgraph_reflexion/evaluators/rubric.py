@@ -290,7 +290,11 @@ class _Judge:
 
     async def _ask(self, criteria: Sequence[str], name: str, offered: list[dict[str, Any]]) -> AIMessage:
         call = CallId(self.seed, self.state["task"]["id"], self.state["trial"], name)
-        prompt = self._prompt(criteria, reports=bool(offered), looks=len(offered) > 1)
+        reports = bool(offered)
+        # Whatever is offered beside the report is there to look with.
+        looks = len(offered) > 1
+        prompt = self._prompt(criteria, reports=reports, looks=looks)
+        # Fifty verdicts do not fit into the limit of one.
         limit = max(LIMITS["evaluate"], TOKENS * len(criteria))
         reply = await prompt.ask(
             self.client, self.state["prompt_budget"], self.config, call, tools=offered, max_tokens=limit
