@@ -6,6 +6,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.tools import ToolException, tool
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from langsmith import evaluate
@@ -19,6 +20,7 @@ from langgraph_reflexion.evaluators.verdicts import read_verdicts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, call
 from tests.support.langsmith_server import langsmith
+from tests.support.model_server import ModelServer
 from tests.support.toys import text_of
 
 CRITERIA = ["The answer names a source.", "The answer is polite."]
@@ -90,6 +92,18 @@ def test_a_model_with_structured_output_gives_its_verdicts_by_a_tool_call():
     assert final["evaluation"]["score"] == 0.5
     assert 'The answer names a source. Evidence: "Wait."' in final["evaluation"]["feedback"]
     assert final["trials"][0]["usage"]["evaluate"]["llm_calls"] == 1
+
+
+@pytest.mark.parametrize(("name", "offered"), [("gpt-4o-mini", ["report_verdicts"]), ("qwen2.5-coder:1.5b", [])])
+def test_langchains_profile_of_a_model_decides_over_a_server(name, offered):
+    def reply(messages):
+        return lines("yes", "yes") if ASKED in text_of(messages) else report("yes", "yes")
+
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+        model = ChatOpenAI(model=name, base_url=server.url, api_key="any")
+        assert play(Rubric(CRITERIA, model=model))["status"] == "solved"
+        [request] = server.requests
+    assert [each["function"]["name"] for each in request.body.get("tools", [])] == offered
 
 
 @pytest.mark.parametrize("profile", [None, {}, {"image_inputs": True}])
