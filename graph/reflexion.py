@@ -16,8 +16,9 @@ from langgraph_reflexion.envs.base import Environment, prompts_of
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.envs.protocols import actors_of, for_actor
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
-from langgraph_reflexion.evaluators import Evaluator, EvaluatorName, asks_model, make_evaluator, make_truth
 from langgraph_reflexion.evaluators.all_of import AllOf, parts_of
+from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.evaluators.make import EvaluatorName, asks_model, make_evaluator, make_truth
 from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion

@@ -33,9 +33,9 @@ from langgraph_reflexion.agents.world import AgentEnvironment, ResetFunction, Wo
 from langgraph_reflexion.agents.wrapped import lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, checked
-from langgraph_reflexion.evaluators import make_evaluator, make_truth
 from langgraph_reflexion.evaluators.all_of import AllOf
 from langgraph_reflexion.evaluators.base import Evaluator
+from langgraph_reflexion.evaluators.make import make_evaluator, make_truth
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import emit
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction

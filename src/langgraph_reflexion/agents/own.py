@@ -14,7 +14,7 @@ from langgraph_reflexion.agents.wrapped import NO_MODEL, WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, FinishedTrial, Review, Task
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
-from langgraph_reflexion.evaluators import asks_model, expect_of_agents, expect_truth
+from langgraph_reflexion.evaluators.make import asks_model, expect_of_agents, expect_truth
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.models.unasked import UnaskedChatModel

@@ -1,6 +1,5 @@
 """A rubric: criteria in words, each of which a model judges by itself."""
 
-import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from langchain_core.tools import BaseTool
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ToolsRefused
 from langgraph_reflexion.evaluators.base import Evaluator, Score
+from langgraph_reflexion.evaluators.criteria import INPUT, MOST_CRITERIA, criteria_of_input, read_criteria
 from langgraph_reflexion.evaluators.judge_tools import (
     MOST_ROUNDS,
     Agent,
@@ -28,9 +28,13 @@ from langgraph_reflexion.evaluators.judge_tools import (
     schemas_of,
     tools_in,
 )
-from langgraph_reflexion.evaluators.verdicts import REPORT, REPORT_SCHEMA, CriterionVerdict, read_report
-from langgraph_reflexion.evaluators.verdicts import read_verdicts as read_verdicts
-from langgraph_reflexion.loop.context import in_context
+from langgraph_reflexion.evaluators.verdicts import (
+    REPORT,
+    REPORT_SCHEMA,
+    CriterionVerdict,
+    read_report,
+    read_verdicts,
+)
 from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.events import emit_criterion
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
@@ -40,13 +44,6 @@ from langgraph_reflexion.models.limits import LIMITS
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import ReflexionState, Step
 from langgraph_reflexion.support.files import read_text
-from langgraph_reflexion.support.text import sanitize
-
-MOST_CRITERIA = 50
-"""The number of criteria that a rubric has at most."""
-
-LONGEST_CRITERION = 2000
-"""Characters."""
 
 LONGEST_QUOTATION = 300
 """Characters of a piece of evidence that the feedback shows."""
@@ -56,12 +53,6 @@ TOKENS = 100
 
 PREPARED = "rubric"
 """The key of `task["prepared"]` under which a task's criteria are kept over its trials."""
-
-INPUT = "rubric"
-"""The key of a task's `data`, and of the context, that holds the criteria of an input."""
-
-_ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
-"""What marks an item of a list."""
 
 
 class Rubric(Evaluator):
@@ -153,7 +144,7 @@ class Rubric(Evaluator):
         """
         if not self.from_input:
             return {}
-        criteria = [*self.criteria, *_criteria_of_input(task)]
+        criteria = [*self.criteria, *criteria_of_input(task)]
         if not criteria:
             raise ConfigurationError(
                 f"the task {task['id']!r} has no rubric: give it as data={{'{INPUT}': ...}} of the task, or as "
@@ -358,68 +349,6 @@ def _expect_calls_tools(model: Any) -> None:
         raise ConfigurationError(
             f"Rubric.tools: {type(model).__name__} does not support tool calls: give a judge that does as model="
         ) from error
-
-
-def _criteria_of_input(task: Task) -> list[str]:
-    """Return the criteria that come with an input; none if it has no rubric.
-
-    They are a stranger's: a text or a list of texts, which can be criteria and nothing else.
-
-    Raises:
-        ConfigurationError: they are neither, or too many or too long.
-    """
-    where = f"context: {INPUT}"
-    given = in_context(INPUT)
-    if given is None:
-        where = f"data[{INPUT!r}] of the task {task['id']!r}"
-        given = task.get("data", {}).get(INPUT)
-    if given is None:
-        return []
-    try:
-        criteria = read_criteria(given)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{where}: {error}") from error
-    if not criteria:
-        raise ConfigurationError(f"{where}: the rubric is empty")
-    return criteria
-
-
-def read_criteria(given: Any) -> list[str]:
-    """Return the criteria of a list, or of a text: the items of the list in it, or else the whole text.
-
-    Raises:
-        ConfigurationError: it is neither, a criterion is empty or too long, or there are too many.
-    """
-    if isinstance(given, str):
-        given = _items(given)
-    if isinstance(given, Sequence) and len(given) > MOST_CRITERIA:
-        raise ConfigurationError(f"the rubric has {len(given)} criteria, and may have {MOST_CRITERIA}")
-    if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
-        raise ConfigurationError(f"a rubric is a text or a list of texts; got {given!r:.100}")
-    criteria = [" ".join(sanitize(each).split()) for each in given]
-    for number, criterion in enumerate(criteria, 1):
-        if not criterion:
-            raise ConfigurationError(f"criterion {number} of the rubric is empty")
-        if len(criterion) > LONGEST_CRITERION:
-            raise ConfigurationError(
-                f"criterion {number} of the rubric has {len(criterion)} characters, and may have {LONGEST_CRITERION}"
-            )
-    return criteria
-
-
-def _items(text: str) -> list[str]:
-    """Return the items of the list in a text, each with the lines that continue it; else the text itself."""
-    items: list[str] = []
-    for line in text.splitlines():
-        if _ITEM.match(line):
-            items.append(_ITEM.sub("", line))
-        elif items and line.strip():
-            items[-1] = f"{items[-1]} {line.strip()}"
-    if items:
-        return items
-    if not text.strip():
-        return []
-    return [text.strip()]
 
 
 def _explained(criterion: str, verdict: CriterionVerdict) -> str:

@@ -3,7 +3,9 @@
 import pytest
 
 from langgraph_reflexion import ConfigurationError, create_reflexion
-from langgraph_reflexion.evaluators.rubric import Rubric, read_criteria, read_verdicts
+from langgraph_reflexion.evaluators.criteria import read_criteria
+from langgraph_reflexion.evaluators.rubric import Rubric
+from langgraph_reflexion.evaluators.verdicts import read_verdicts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK
 from tests.support.toys import text_of

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.commands import app
-from langgraph_reflexion.lab.cli.options import OPEN, flag, takes
+from langgraph_reflexion.lab.cli.help import OPEN
+from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.declared import option
 from langgraph_reflexion.lab.settings import BudgetSettings, RunSettings
 

@@ -10,10 +10,10 @@ from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.experiment import experiment
 from langgraph_reflexion.lab.cli.grade import grade
+from langgraph_reflexion.lab.cli.help import OPEN, ExampledCommand, GroupedCommand
 from langgraph_reflexion.lab.cli.judge import judge
 from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.lab.cli.listing import list_runs
-from langgraph_reflexion.lab.cli.options import OPEN, ExampledCommand, GroupedCommand
 from langgraph_reflexion.lab.cli.play import play
 from langgraph_reflexion.lab.cli.report import report, show
 from langgraph_reflexion.lab.cli.run import resume, run

@@ -13,170 +13,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, validated
-from langgraph_reflexion.lab.cli.examples import EXAMPLES
+from langgraph_reflexion.lab.cli.help import environment_options, spelt
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.support.choices import ENVIRONMENTS
-
-GROUPS = {
-    "Task": ("split", "limit", "seed", "task"),
-    "Model": (
-        "model",
-        "reflection_model",
-        "base_url",
-        "temperature",
-        "max_tokens",
-        "timeout",
-        "retries",
-        "cache",
-        "prices",
-    ),
-    "Reflexion": ("profile", "actor", "strategy", "evaluator", "truth", "feedback"),
-    "Memory": ("memory", "memory_size", "memory_map", "lessons", "user", "recall", "frozen"),
-    "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "first_trial_of", "budgets"),
-    "Scale": ("concurrency", "workers", "ray_address", "checkpoints", "database"),
-}
-"""The options of a command by group, both in the order of its help; others are in the last group, `Output`."""
-
-OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""The declaration of a command whose other options, `--name value`, are the environment's."""
-
-
-Rows = dict[str, list[tuple[str, str]]]
-"""The rows of a help text by section: an option or argument, and what it does."""
-
-
-class ExampledCommand(typer.core.TyperCommand):
-    """A command whose help ends with examples."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        rows: Rows = {"Arguments": [], "Options": []}
-        for param in self.get_params(ctx):
-            section = "Options"
-            if param.param_type_name == "argument":
-                section = "Arguments"
-            rows[section] += _help_rows(param, ctx)
-        _write_sections(formatter, rows)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        super().format_epilog(ctx, formatter)
-        examples = EXAMPLES.get(str(self.name))
-        if not examples:
-            return
-        with formatter.section("Examples"):
-            # Line by line, as a terminal may be narrower and a command has to stay whole.
-            for line in examples:
-                formatter.write(f"  {line}\n")
-
-
-def _write_sections(formatter: Any, rows: Rows) -> None:
-    """Write the sections of a help text that have any rows."""
-    for section, rows_of_section in rows.items():
-        if rows_of_section:
-            with formatter.section(section):
-                formatter.write_dl(rows_of_section)
-
-
-def _help_rows(param: Any, ctx: Any) -> list[tuple[str, str]]:
-    """Return the row of a parameter: its name and its help; none if it is hidden."""
-    record: tuple[str, str] | None = param.get_help_record(ctx)
-    if record is None:
-        return []
-    name, help = record
-    # typer adds the Python type of an argument to its name.
-    return [(re.sub(r" <[^>]*>$", "", name), help)]
-
-
-class GroupedCommand(ExampledCommand):
-    """A command whose help shows its options in groups, and after an environment's name also that one's."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        named = [each for each in args if each in ENVIRONMENTS]
-        if not named:
-            # The first word may be an environment of the user's own.
-            named = [each for each in args[:1] if not each.startswith("-")]
-        ctx.meta[ENVIRONMENTS_OPTIONS] = named[:1]
-        return super().parse_args(ctx, args)
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        rows: Rows = {"Arguments": []}
-        rows |= {group: [] for group in GROUPS}
-        rows["Output"] = []
-        for param in _in_order(self.get_params(ctx)):
-            rows[_section(param)] += _help_rows(param, ctx)
-        if ctx.command.context_settings.get("ignore_unknown_options"):
-            rows["Task"].append(("--KEY VALUE", ENVIRONMENTS_OWN))
-        for name in ctx.meta.get(ENVIRONMENTS_OPTIONS, []):
-            rows[f"Options of {name}"] = environment_options(name)
-        _write_sections(formatter, rows)
-
-
-def _in_order(params: Iterable[Any]) -> list[Any]:
-    """Return the parameters of a command in the order of its help: by group, then all others as they are."""
-    order: list[str] = []
-    for names in GROUPS.values():
-        order += names
-
-    def place(param: Any) -> int:
-        if param.name in order:
-            return order.index(param.name)
-        return len(order)
-
-    return sorted(params, key=place)
-
-
-def _section(param: Any) -> str:
-    """Return the section of a parameter in the help of a command with groups."""
-    if param.param_type_name == "argument":
-        return "Arguments"
-    for group, names in GROUPS.items():
-        if param.name in names:
-            return group
-    return "Output"
-
-
-ENVIRONMENTS_OWN = "An option of the environment; its name before --help lists them all."
-"""The help of the options that are the environment's own."""
-ENVIRONMENTS_OPTIONS = f"{__name__}.environment"
-"""The key of the environment's name in a context, whose options the help shows."""
-
-
-def environment_options(name: str) -> list[tuple[str, str]]:
-    """Return the options of an environment as rows of a help text; none if there is no such environment."""
-    from langgraph_reflexion.envs import environment_class
-
-    try:
-        cls = environment_class(name)
-    except ReflexionError:
-        return []
-    about = _described_arguments(cls)
-    rows = []
-    for parameter in inspect.signature(cls).parameters.values():
-        named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-        if not named or parameter.name in ("seed", "options"):
-            continue
-        help = about.get(parameter.name, "")
-        if parameter.default not in (None, parameter.empty):
-            help += f"  [default: {parameter.default}]"
-        rows.append((f"{_spelt(parameter.name)} VALUE", help))
-    return rows
-
-
-def _described_arguments(cls: type) -> dict[str, str]:
-    """Return what the docstring of a class's `__init__` says of each argument, in one line."""
-    init = next(base for base in cls.__mro__ if "__init__" in vars(base))
-    sections = re.split(r"^Args:$|^\w+:$", inspect.getdoc(init) or "", flags=re.MULTILINE)
-    if len(sections) < 2:
-        return {}
-    arguments = _ARGUMENT.findall(f"{sections[1]}\n")
-    return {name: " ".join(text.split()) for name, text in arguments}
-
-
-def _spelt(name: str) -> str:
-    """Return a Python name as an option."""
-    return f"--{name.replace('_', '-')}"
-
-
-_ARGUMENT = re.compile(r"^ {4}(\w+): (.+?)$(?=\n {4}\w|\n*\Z)", re.MULTILINE | re.DOTALL)
 
 
 def takes(
@@ -239,7 +78,7 @@ def flag(name: str, field: FieldInfo) -> str:
     """Return the option of a field. A repeatable one is named after one of its values, as `--price` for `prices`."""
     if _is_mapping(field):
         name = name.removesuffix("s")
-    return _spelt(name)
+    return spelt(name)
 
 
 def _settings(settings: type[BaseModel], given: Mapping[str, Any]) -> BaseModel:
@@ -465,7 +304,7 @@ def _options_of(environment: str, given: Mapping[str, Any]) -> list[str]:
     rows = environment_options(environment)
     if rows:
         return [option.split()[0] for option, _ in rows]
-    return [_spelt(name) for name in options_of_agent(environment, given)]
+    return [spelt(name) for name in options_of_agent(environment, given)]
 
 
 def _json(text: str) -> Any:

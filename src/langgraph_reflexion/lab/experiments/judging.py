@@ -13,8 +13,8 @@ from langgraph_reflexion.agents.task_file import open_tasks, read_tasks
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.evaluators import expect_truth, make_evaluator
 from langgraph_reflexion.evaluators.base import Evaluator, Score, expect_on_scale, tried
+from langgraph_reflexion.evaluators.make import expect_truth, make_evaluator
 from langgraph_reflexion.lab.experiments.judge_report import Judged, Judgement, JudgeReport
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.rows import TrialRow
