@@ -19,7 +19,7 @@ from langgraph_reflexion.loop.conversation import with_answer
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
-from langgraph_reflexion.models.calls import as_data, note
+from langgraph_reflexion.models.calls import LONGEST_NOTE, as_data, open_account
 from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
@@ -33,10 +33,9 @@ NO_THREAD = (
     "config={'configurable': {'thread_id': ...}}"
 )
 
-LONGEST_NOTE = 300
-"""Characters of a note on a fault."""
+OUT_OF_TIME = "{} had not ended when a budget of seconds was used up"
 
-OUT_OF_TIME = "the evaluator had not ended when a budget of seconds was used up"
+TRUTH_ASKS = "truth= cannot ask a person with interrupt(): what nobody acts on must not pause a run"
 
 
 @dataclass
@@ -63,6 +62,7 @@ class Evaluate:
             decision = decided(state, proposed, self.rules.threshold)
         update = await self._evaluated(state, decision, config)
         update["proposed_evaluation"] = None
+        update["proposed_truth"] = None
         return update
 
     async def _evaluated(self, state: ReflexionState, decision: Update | None, config: RunnableConfig) -> Update:
@@ -75,28 +75,30 @@ class Evaluate:
         """
         cut_short = state["stop_reason"] in ("budget", "fault")
         fault = state["fault"]
+        success: bool | None = None
         update: Update = {}
         if decision and not cut_short:
             update = decision.copy()
             state = cast(ReflexionState, {**state, **decision})
+            success = state.get("proposed_truth")
         elif not cut_short:
             seen, update = await self._judged(state, config)
-            if self.approval.verdicts and "evaluation" in update:
-                # In the state before a person is asked, so that nothing is judged twice.
-                update["proposed_evaluation"] = update.pop("evaluation")
-                return update
             fault = update.pop("fault", fault)
             # As the update leaves it, but for the steps, of which the update has only the new ones.
             state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
+            if "evaluation" in update:
+                # While the trial's world is still there, and before a person may be asked.
+                success, notes = await self._truth(state, config)
+                update["notes"] = notes
+                state["notes"] = notes
+            if self.approval.verdicts and "evaluation" in update:
+                # In the state before a person is asked, so that nothing is judged twice.
+                update["proposed_evaluation"] = update.pop("evaluation")
+                update["proposed_truth"] = success
+                return update
 
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
-        success = None
-        if evaluation:
-            # While the trial's world is still there.
-            success, paid = await self._truth(state, config)
-            update |= paid
-            state = cast(ReflexionState, {**state, **paid})
         await self._release(state, actions_of(state), evaluated=cut_short or not fault)
         used_up = self.budgets.used_up(state, config, trial=cut_short)
         without_gain = self._without_gain(state, evaluation)
@@ -132,8 +134,8 @@ class Evaluate:
             with charging(state, "evaluate") as paid:
                 settled = await self._finalize(state)
                 seen = _settled(state, settled)
-                shown = await self._shown(seen)
-                score = await self._score(self.evaluator, shown, config)
+                shown = _without_truth(await self._shown(seen))
+                score = await self._score(self.evaluator, shown, config, "the evaluator")
         except Fault as error:
             failed: Update = {"fault": as_data(error)}
             if isinstance(error, EpisodeLost):
@@ -154,26 +156,38 @@ class Evaluate:
         update["evaluation"] = self._evaluation(score)
         return seen, update | paid
 
-    async def _truth(self, state: ReflexionState, config: RunnableConfig) -> tuple[bool | None, Update]:
-        """Return whether the trial has truly solved its task, None if that is not known, and the update for its cost.
+    async def _truth(self, state: ReflexionState, config: RunnableConfig) -> tuple[bool | None, list[str]]:
+        """Return whether the trial has truly solved its task, None if that is not known, and the trial's notes.
 
-        Trouble outside is a note: whoever records the truth does not end a task.
+        Trouble outside is a note: whoever records the truth does not end a task. What it spends is on no account.
+
+        Raises:
+            ConfigurationError: it pauses the run, or its score is on another scale.
         """
+        notes = state["notes"]
         if self.truth is None:
-            return None, {}
-        success = None
-        with charging(state, "evaluate") as paid:
-            try:
-                shown = await self._shown(state)
-                score = await self._score(self.truth, _as_seen_by_truth(shown), config)
-                expect_on_scale(self.truth, score, self.rules.threshold)
-                if not score.unverified:
-                    success = score.accepts(self.rules.threshold)
-            except Fault as fault:
-                note(f"truth: unknown, {fault}"[:LONGEST_NOTE])
-        return success, paid
+            return None, notes
+        prepared = state["task"].get("prepared", {}).get(TRUTH, {})
+        # It could not be prepared, which a note of the first trial says.
+        if prepared is None:
+            return None, notes
+        try:
+            # An account of its own, which nobody reads.
+            with open_account():
+                shown = _without_truth(await self._shown(state))
+                # As if it were the evaluator.
+                shown["task"]["prepared"] |= prepared
+                score = await self._score(self.truth, shown, config, "the truth")
+        except Fault as fault:
+            return None, [*notes, f"truth: unknown, {fault}"[:LONGEST_NOTE]]
+        except GraphInterrupt as pause:
+            raise ConfigurationError(TRUTH_ASKS) from pause
+        expect_on_scale(self.truth, score, self.rules.threshold)
+        if score.unverified:
+            return None, notes
+        return score.accepts(self.rules.threshold), notes
 
-    async def _score(self, evaluator: Evaluator, shown: ReflexionState, config: RunnableConfig) -> Score:
+    async def _score(self, evaluator: Evaluator, shown: ReflexionState, config: RunnableConfig, who: str) -> Score:
         """Ask an evaluator, within the budgets of seconds.
 
         Raises:
@@ -181,11 +195,11 @@ class Evaluate:
         """
         try:
             async with asyncio.timeout(self.budgets.seconds_to_evaluate()) as limit:
-                return await tried(self.pool.retries, partial(evaluator.evaluate, shown, config))
+                return await tried(self.pool.retries, partial(evaluator.evaluate, shown, config), who)
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise Fault(OUT_OF_TIME, transient=False) from error
+            raise Fault(OUT_OF_TIME.format(who), transient=False) from error
 
     def _evaluation(self, score: Score) -> Evaluation:
         """Return a score with the verdict that follows from it."""
@@ -294,13 +308,10 @@ class Evaluate:
         return "running"
 
 
-def _as_seen_by_truth(state: ReflexionState) -> ReflexionState:
-    """Return the state in which the truth finds what it has prepared itself, as if it were the evaluator."""
+def _without_truth(state: ReflexionState) -> ReflexionState:
+    """Return the state without what the truth has prepared, which an evaluator must not see."""
     task = state["task"].copy()
-    prepared = task.get("prepared", {}).copy()
-    own: dict[str, Any] = prepared.pop(TRUTH, {})
-    prepared.update(own)
-    task["prepared"] = prepared
+    task["prepared"] = {name: made for name, made in task.get("prepared", {}).items() if name != TRUTH}
     seen = state.copy()
     seen["task"] = task
     return seen

@@ -16,7 +16,7 @@ from langgraph_reflexion.loop.conversation import read_task
 from langgraph_reflexion.loop.episodes import new_episode
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
-from langgraph_reflexion.models.calls import as_data
+from langgraph_reflexion.models.calls import LONGEST_NOTE, as_data, note
 from langgraph_reflexion.nodes.approval import Approval, ask_person
 from langgraph_reflexion.state import RECORD_PROMPTS, Reflection, ReflexionState, Strategy, Update
 
@@ -112,10 +112,19 @@ class Reset:
         prepared = task.copy()
         prepared["prepared"] = of_environment | of_evaluator
         if self.truth:
-            # Also where this is nothing: a reference answer that is missing is noticed before anything is played.
-            of_truth = await tried(self.pool.retries, partial(self.truth.prepare, task, config))
-            prepared["prepared"][TRUTH] = of_truth
+            prepared["prepared"][TRUTH] = await self._prepared_by(self.truth, task, config)
         return prepared
+
+    async def _prepared_by(self, truth: Evaluator, task: Task, config: RunnableConfig) -> dict[str, Any] | None:
+        """Return what the truth makes once for a task: an error in it, such as a missing answer, is noticed now.
+
+        Trouble outside is a note, and None is returned: the truth about this task stays unknown, and nothing else.
+        """
+        try:
+            return await tried(self.pool.retries, partial(truth.prepare, task, config), "the truth")
+        except Fault as fault:
+            note(f"truth: unknown, {fault}"[:LONGEST_NOTE])
+            return None
 
 
 def _any_trial(state: ReflexionState, config: RunnableConfig, *, resumed: bool) -> Update:

@@ -167,6 +167,8 @@ class ReflexionState(TypedDict, total=False):
     """That of the last finished trial."""
     proposed_evaluation: NotRequired[Evaluation | None]
     """That of the current trial, while it waits for a person (`Approval.verdicts`)."""
+    proposed_truth: NotRequired[bool | None]
+    """Whether that trial has truly solved its task; None if it is not known."""
     reflections: list[Reflection]
     """Episodic memory: the last Ω reflections, oldest first (section 3 of the paper)."""
     lessons: NotRequired[list[RecalledLesson]]

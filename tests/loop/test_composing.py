@@ -161,7 +161,7 @@ def test_its_json_schemas_show_what_is_given_and_what_comes_back(make):
     assert given["properties"].keys() == {"task", "messages"} < returned["properties"].keys() | {"task"}
     assert not returned["properties"].keys() & {"task", "status", "episode"}
     assert len(json.dumps(given)) + len(json.dumps(returned)) < 6_000  # with the docstrings that Studio shows
-    assert graph.get_context_jsonschema()["properties"].keys() == {"max_trials", "user_id"}
+    assert graph.get_context_jsonschema()["properties"].keys() == {"max_trials", "user_id", "rubric"}
 
 
 @pytest.mark.parametrize(

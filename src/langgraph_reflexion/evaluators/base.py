@@ -18,8 +18,8 @@ from langgraph_reflexion.support.retries import Retries
 
 T = TypeVar("T")
 
-TRUTH = "truth"
-"""The key of `task["prepared"]` under which `truth=` finds what it has prepared itself."""
+TRUTH = "truth="
+"""The key of `task["prepared"]` under which `truth=` finds what it has prepared itself; no evaluator sees it."""
 
 
 class Score(NamedTuple):
@@ -112,8 +112,8 @@ def expect_on_scale(evaluator: Evaluator, score: Score, threshold: float) -> Non
         )
 
 
-async def tried(retries: Retries, call: Callable[[], Awaitable[T]]) -> T:
-    """Call an evaluator, again after trouble outside.
+async def tried(retries: Retries, call: Callable[[], Awaitable[T]], who: str = "the evaluator") -> T:
+    """Call an evaluator, again after trouble outside, of which `who` is said to have had it.
 
     Raises:
         Fault: the last attempt's.
@@ -126,7 +126,7 @@ async def tried(retries: Retries, call: Callable[[], Awaitable[T]]) -> T:
             # The client has retried already.
             return fault
         except Exception as error:
-            fault_outside = outside_fault(error, "the evaluator")
+            fault_outside = outside_fault(error, who)
             # A bug, or a fault already.
             if fault_outside is None or fault_outside is error:
                 raise

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from langgraph_reflexion.actors.base import Actor
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean, one_of
-from langgraph_reflexion.evaluators.all_of import AllOf, AllOfEvaluator
+from langgraph_reflexion.evaluators.all_of import AllOf, AllOfEvaluator, parts_of
 from langgraph_reflexion.evaluators.base import EnvironmentEvaluator, Evaluator, ExactEvaluator, NoEvaluator
 from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
 from langgraph_reflexion.evaluators.judges import (
@@ -151,6 +151,11 @@ def make_truth(
         )
     if isinstance(truth, str):
         expect_truth(truth)
+    for each in parts_of(truth):
+        if isinstance(each, Rubric):
+            raise ConfigurationError(
+                "truth= was given a Rubric: what a model says is a verdict, so give it as evaluator="
+            )
     return make_evaluator(truth, client, None, environment, prompts, rules, seed)
 
 

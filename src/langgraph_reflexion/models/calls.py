@@ -71,6 +71,10 @@ class ModelCall:
     reply: AIMessage | None = None
 
 
+LONGEST_NOTE = 300
+"""Characters of a note on a fault."""
+
+
 @dataclass
 class Account:
     """The account of a node's model calls.

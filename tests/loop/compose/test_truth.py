@@ -3,10 +3,12 @@
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from langgraph_reflexion import (
     Approval,
+    Budget,
+    Budgets,
     ConfigurationError,
     Evaluator,
     ReflexionMiddleware,
@@ -14,6 +16,9 @@ from langgraph_reflexion import (
     WrappedAgent,
     create_reflexion,
 )
+from langgraph_reflexion.evaluators.rubric import Rubric
+from langgraph_reflexion.models.calls import charge
+from langgraph_reflexion.models.usage import Usage
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, Guessing
 
@@ -99,7 +104,7 @@ class Prepared(Evaluator):
     async def evaluate(self, state, config):
         prepared = state["task"]["prepared"]
         assert prepared["solution"] == SECRET, "its own, as if it were the evaluator"
-        assert "truth" not in prepared
+        assert not [key for key in prepared if "truth" in key]
         return Score(0.0, unverified=True)
 
 
@@ -148,6 +153,59 @@ def test_a_verdict_that_a_person_decides_is_recorded_beside_the_truth():
     assert "__interrupt__" in paused
     final = compiled.invoke(Command(resume="approve"), THREAD)
     assert verdict_and_truth(final) == [(False, False)]
+
+
+class Broken(Evaluator):
+    """Cannot prepare a task, as what it needs is down."""
+
+    async def prepare(self, task, config):
+        raise ConnectionError("no route")
+
+    async def evaluate(self, state, config):
+        raise AssertionError("it is not asked about a task that it could not prepare")
+
+
+def test_truth_that_cannot_be_prepared_is_a_note_and_ends_nothing():
+    final = Guessing().graph(truth=Broken()).compile().invoke({"task": TASK})
+    assert final["status"] == "solved"
+    assert verdict_and_truth(final) == [(False, None), (False, None), (True, None)]
+    [note] = final["trials"][0]["notes"]
+    assert note.startswith("truth: unknown, the truth failed")
+
+
+def test_truth_spends_nothing_of_a_budget():
+    class Paid(Evaluator):
+        async def evaluate(self, state, config):
+            charge(Usage(llm_calls=1, cached_calls=0, input_tokens=10**6, output_tokens=0, cost=0.0))
+            return Score(1.0)
+
+    budgets = Budgets(task=Budget(tokens=10_000))
+    final = Guessing().graph(truth=Paid(), budgets=budgets).compile().invoke({"task": TASK})
+    assert (final["status"], len(final["trials"])) == ("solved", 3)
+    assert all("evaluate" not in trial["usage"] for trial in final["trials"])
+
+
+def test_the_evaluator_does_not_see_what_the_truth_has_prepared():
+    class Sees(Evaluator):
+        async def evaluate(self, state, config):
+            return Score(float(SECRET in str(state)))
+
+    final = Guessing().graph(evaluator=Sees(), truth=Prepared(), max_trials=1).compile().invoke({"task": TASK})
+    assert final["trials"][0]["verdict"] is False
+
+
+def test_truth_cannot_ask_a_person():
+    def asks(task, result):
+        return interrupt("Is it right?")
+
+    graph = Guessing().graph(truth=asks).compile(checkpointer=InMemorySaver())
+    with pytest.raises(ConfigurationError, match=r"truth= cannot ask a person"):
+        graph.invoke({"task": TASK}, THREAD)
+
+
+def test_a_rubric_is_no_truth():
+    with pytest.raises(ConfigurationError, match="was given a Rubric"):
+        Guessing().graph(truth=Rubric("It is right."))
 
 
 def test_an_environment_has_its_own():
