@@ -70,7 +70,10 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
             case "reject":
                 return Answer(rejected=True)
             case {"decisions": [{"type": "reject", **rest}]}:
-                return Answer(rejected=True, reason=str(rest.get("message") or ""))
+                message = rest.get("message") or ""
+                if isinstance(message, str):
+                    return Answer(rejected=True, reason=message)
+                problem = f"The message of a reject must be a text. It was: {message!r:.500}\n\n"
             case {"decisions": [{"type": "edit", "edited_action": {**edited}}]}:
                 why = ""
                 try:

@@ -1,6 +1,7 @@
 """evaluate: the finished trial is scored and recorded."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,7 @@ from langgraph_reflexion.models.calls import LONGEST_NOTE, as_data, open_account
 from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
-from langgraph_reflexion.nodes.verdict import decided
+from langgraph_reflexion.nodes.verdict import OVERRULED, decided
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
 from langgraph_reflexion.support.text import sanitize
 
@@ -276,13 +277,19 @@ class Evaluate:
             return None
         if state["trial"] >= allowed_trials(self.rules.max_trials):
             return None
-        if evaluation.get("unverified"):
-            # Its score says nothing.
+        if evaluation.get("unverified") or _is_ruled(state["notes"]):
+            # Its score says nothing, or is a person's yes or no.
             return None
-        scores = [record["score"] for record in state["trials"] if _is_scored(record)]
+        scores: list[float] = []
+        for record in state["trials"]:
+            if record["score"] is not None and not record.get("unverified") and not _is_ruled(record["notes"]):
+                scores.append(record["score"])
         scores.append(evaluation["score"])
         last = scores[-TRIALS_WITHOUT_GAIN:]
-        if len(last) < TRIALS_WITHOUT_GAIN or len(set(last)) > 1:
+        if len(last) < TRIALS_WITHOUT_GAIN:
+            return None
+        # A mean of the same marks may differ in its last digit.
+        if not math.isclose(min(last), max(last), abs_tol=1e-9):
             return None
         return f"{NO_GAIN}, {evaluation['score']:g}"
 
@@ -327,9 +334,9 @@ def _settled(state: ReflexionState, settled: Update) -> ReflexionState:
     return seen
 
 
-def _is_scored(record: TrialRecord) -> bool:
-    """Return whether a trial has a score that says something about it."""
-    return record["score"] is not None and not record.get("unverified")
+def _is_ruled(notes: Sequence[str]) -> bool:
+    """Return whether a person has given the verdict on a trial with these notes."""
+    return any(note.endswith(OVERRULED) for note in notes)
 
 
 def _best(records: Sequence[TrialRecord]) -> int | None:

@@ -85,7 +85,7 @@ def _read_edit(name: Any, args: Any) -> Ruling:
         raise UnreadableEdit("`args` must be a dict with `success`, true or false, and `feedback`, a text.")
     unknown = [repr(key) for key in args if key not in ("success", "feedback")]
     if unknown:
-        raise UnreadableEdit(f"`args` has the keys `success` and `feedback`; remove {', '.join(unknown)}.")
+        raise UnreadableEdit(f"`args` has the keys `success` and `feedback`; remove {', '.join(unknown):.200}.")
     success = _as_bool(args.get("success"))
     if success is None:
         raise UnreadableEdit(f"`success` must be true or false; got {args.get('success')!r:.100}.")

@@ -27,6 +27,17 @@ def unknown(task, result):
 
 def looks(world):
     return True
+
+def talks(messages):
+    return len(messages) > 1
+
+def patchy(task, result):
+    if result == "right 1":
+        raise ConnectionError("no route")
+    return "right" in result
+
+def broken(task, result):
+    return 1 / 0
 """
 ANSWERS = ["right 1", "right 2", "wrong 3", "wrong number 4", "other 5"]
 REFERENCES = ["right 1", "right 2", "right 3", "right number 4", "right 5"]
@@ -121,6 +132,44 @@ def test_a_model_judges_and_its_calls_are_counted(home):
     assert (status, "--model" in err) == (2, True)
 
 
+def test_where_the_truth_is_down_a_trial_is_left_out(home):
+    call(home, *RUN, "--evaluator", "checks.py:lenient")
+    options = ("--evaluator", "checks.py:lenient", "--truth", "checks.py:patchy", "--retries", "1")
+    found = report_of(home, *options)
+    assert (found["unknown"], len(found["reports"][0]["judgements"])) == (1, 5)
+    assert "Left out: 1 trial whose truth is not known." in call(home, "judge", "run", *options)[1]
+
+
+def test_a_verdict_that_is_unverified_is_no_error(home):
+    call(home, *RUN, "--evaluator", "checks.py:lenient", "--truth", "checks.py:known")
+    [report] = report_of(home, "--evaluator", "none")["reports"]
+    assert (report["unverified"], report["false_negative"], report["true_negative"]) == (6, 0, 0)
+    assert "Errors" not in call(home, "judge", "run", "--evaluator", "none")[1]
+
+
+def test_a_bug_is_told_with_the_trial(home):
+    call(home, *RUN, "--evaluator", "checks.py:lenient", "--truth", "checks.py:known")
+    with pytest.raises(ZeroDivisionError) as raised:
+        call(home, "judge", "run", "--evaluator", "checks.py:broken")
+    assert raised.value.__notes__[0].startswith("while judging the task '")
+
+
+def test_trials_are_named_so_that_the_command_can_be_typed(home):
+    (home / "tasks.jsonl").write_text('{"id": "--help", "task": "Say wrong!"}\n')
+    call(home, *RUN, "--evaluator", "checks.py:lenient", "--truth", "checks.py:known")
+    out = call(home, "judge", "run", "--evaluator", "checks.py:lenient")[1]
+    assert "langgraph-reflexion show run 1 --trial 1" in out
+
+
+def test_other_tasks_under_the_same_names_are_refused(home):
+    call(home, *RUN, "--evaluator", "checks.py:lenient")
+    turned = "".join(reversed(TASKS.splitlines(keepends=True)))
+    (home / "other.jsonl").write_text(turned)
+    options = ("--evaluator", "checks.py:lenient", "--truth", "exact", "--tasks", "other.jsonl")
+    status, _, err = call(home, "judge", "run", *options)
+    assert (status, "have different tasks '1'" in err) == (2, True)
+
+
 def test_trouble_outside_is_a_fault_and_no_verdict(home):
     call(home, *RUN, "--evaluator", "checks.py:lenient", "--truth", "checks.py:known")
     [report] = report_of(home, "--evaluator", "checks.py:unknown", "--retries", "1")["reports"]
@@ -130,7 +179,8 @@ def test_trouble_outside_is_a_fault_and_no_verdict(home):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--evaluator", "checks.py:looks"), "needs the `world` of a trial, which is not recorded"),
+        (("--evaluator", "checks.py:looks"), "reads the world of a trial, which the run has not recorded"),
+        (("--evaluator", "checks.py:talks"), "reads the messages of a trial, which the run has not recorded"),
         (("--evaluator", "environment"), "for an agent, choose one of exact, llm"),
         (("--evaluator", "exakt"), "did you mean exact?"),
         (("--evaluator", "llm", "--evaluator", "llm"), "or two different ones"),
@@ -154,6 +204,8 @@ def test_a_judge_of_recorded_trials_of_an_environment(home):
     truths = [each["truth"] for each in judge["judgements"]]
     assert truths == [row["success"] for row in rows(home)]
     assert judge["llm_calls"] == len(truths)
+    status, _, err = call(home, "judge", "run", "--evaluator", "checks.py:short")
+    assert (status, "reads the result of a trial" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,9 @@ def verify(result, reference):
 async def verify_later(result, reference):
     return result == reference
 
+def knows(result, reference):
+    return result == reference, "the words of the truth"
+
 calls_it = "a text"
 """
 TASKS = '{"question": "Capital of France?", "answer": "Paris"}\n{"question": "Capital of Italy?", "answer": "Rome"}\n'
@@ -103,6 +106,40 @@ def test_agent_is_run_reported_and_shown(home):
     out = call(home, "show", "run", "2")[1]
     assert "Feedback: Milan is not the capital." in out
     assert "Reflection: Italy's is Rome." in out
+
+
+def test_the_truth_is_in_no_recorded_prompt_and_in_nothing_that_is_kept(home):
+    assert call(home, *CHECKED, "--truth", "checks.py:knows")[0] == 0
+    assert outcomes(home / "run") == SOLVED
+    prompts = (home / "run" / "prompts.jsonl").read_text()
+    assert "You review an attempt" in prompts
+    for file in (home / "run").rglob("*"):
+        if file.is_file():
+            assert b"the words of the truth" not in file.read_bytes(), file
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_and_resumed_keeps_its_truth(home):
+    """It is killed in the second task, and resumed."""
+    (home / "deadly").touch()
+    killed = start(home, *CHECKED, "--truth", "checks.py:knows", "--concurrency", "1")
+    killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL
+    (home / "deadly").unlink()
+    assert call(home, "resume", "run")[0] == 0
+    assert outcomes(home / "run") == SOLVED
+    settings = json.loads((home / "run" / "run.json").read_text())["settings"]
+    assert settings["truth"] == "checks.py:knows"
+
+
+def test_an_experiment_file_names_the_truth(home):
+    (home / "matrix.toml").write_text(
+        '[common]\nevaluator = "checks.py:verify"\ntruth = "exact"\n[matrix]\nstrategies = ["retry"]\n'
+        '[environments.capitals]\nenvironment = "my_agent.py:agent"\noptions = {tasks = "tasks.jsonl"}\n'
+    )
+    assert call(home, "experiment", "matrix.toml", "--out", "matrix")[0] == 0
+    [run] = (home / "matrix").glob("*/run.json")
+    assert json.loads(run.read_text())["settings"]["truth"] == "exact"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 import langgraph_reflexion as lr
 from langgraph_reflexion.graph.resume import resume_point
@@ -46,6 +47,7 @@ TASK = {"task": Parrot().tasks()[0]}
         ([0.5, 0.25, 0.5, 0.5, 0.5], 5),
         ([0.5, 0.5, None, 0.5], 4),
         ([0.5, None, 0.5, None, 0.5], 5),
+        ([0.5, (0.1 + 0.2 + 0.2), 0.49999999999999994], 3),
     ],
 )
 def test_three_judged_trials_with_the_same_score_stop_the_task(scores, trials):
@@ -77,6 +79,17 @@ def test_other_ends_are_not_called_no_gain(scores, options, status, trials):
 def test_a_task_without_gain_is_over_also_where_a_budget_is_used_up():
     final = scored([0.5] * 3, budgets=lr.Budgets(task=lr.Budget(actions=3))).invoke(TASK)
     assert (final["status"], final["notes"]) == ("failed", [NOTE])
+
+
+def test_what_a_person_has_ruled_is_not_the_same_score():
+    approval = lr.Approval(verdicts=True)
+    graph = scored([1.0] * 4, InMemorySaver(), approval=approval, max_trials=4)
+    graph.invoke(TASK, THREAD)
+    for advice in ("Louder.", "Slower.", "Longer."):
+        rejected = {"decisions": [{"type": "reject", "message": advice}]}
+        final = graph.invoke(Command(resume=rejected), THREAD)
+    assert (final["status"], len(final["trials"])) == ("running", 3)
+    assert "__interrupt__" in final
 
 
 def test_the_answer_says_so():

@@ -126,6 +126,7 @@ def test_with_and_without_the_pause_a_task_is_the_same():
     final = plain.invoke(TASK, THREAD)
     assert (pauses, model.prompts) == (3, unpaused.prompts)
     assert result.pop("proposed_evaluation") is None
+    assert result.pop("proposed_truth") is None
     assert timeless(result) == timeless(final)
 
 
@@ -151,6 +152,7 @@ def test_the_reflection_and_the_next_trial_hear_the_person():
         (edit(success=True, feedback="x", score=1), "remove 'score'"),
         ({"type": "edit", "edited_action": {"name": "verdict", "args": "yes"}}, "`args` must be a dict"),
         ({"type": "edit"}, "one decision: approve, edit or reject"),
+        ({"type": "reject", "message": {"a": 1}}, "The message of a reject must be a text. It was: {'a': 1}"),
         ({"type": "respond"}, "one decision: approve, edit or reject"),
     ],
 )

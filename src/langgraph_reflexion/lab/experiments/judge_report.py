@@ -42,8 +42,8 @@ class Judgement:
 
     @property
     def is_error(self) -> bool:
-        """Whether the verdict is wrong."""
-        return self.verdict is not None and self.verdict != self.truth
+        """Whether the verdict is wrong; one that is unverified is none."""
+        return self.verdict is not None and self.verdict != self.truth and not self.unverified
 
     @property
     def in_words(self) -> str:
@@ -66,6 +66,9 @@ class JudgeReport:
         """Right and wrong verdicts, by the names of `KINDS`."""
         counts = dict.fromkeys(KINDS, 0)
         for each in self.judgements:
+            # What could not be checked is counted apart.
+            if each.unverified:
+                continue
             kind = kind_of_verdict(each.verdict, each.truth)
             if kind:
                 counts[kind] += 1
@@ -105,6 +108,8 @@ class Judged:
     reports: Sequence[JudgeReport]
     unknown: int
     """The number of trials that are left out, as their truth is not known."""
+    tasks: Sequence[str] = ()
+    """All tasks of the run, in their order."""
 
     @property
     def test(self) -> SignTest | None:
@@ -147,7 +152,7 @@ class Judged:
         if self.unknown:
             lines.append(f"Left out: {count(self.unknown, 'trial')} whose truth is not known.")
         test = self.test
-        if test:
+        if test and test.tasks:
             one, other = (report.name for report in self.reports)
             lines.append(
                 f"On {test.wins} of {count(test.tasks, 'task')} {one} is right more often, on {test.losses} {other} "
@@ -157,7 +162,7 @@ class Judged:
             faults = [each.fault for each in report.judgements if each.fault]
             if faults:
                 lines.append(f"{report.name} has no verdict on {count(len(faults), 'trial')}: {faults[0]}")
-            lines += _errors_in_words(report, self.folder)
+            lines += _errors_in_words(report, self.folder, self.tasks)
         return lines
 
     def as_json(self) -> dict[str, Any]:
@@ -197,15 +202,22 @@ def _share_of_truth(counts: Mapping[str, int], kind: str) -> str:
     return f"{counts[kind]} of {same_truth} {share:>5.0%} {100 * low:.0f}-{100 * high:.0f}"
 
 
-def _errors_in_words(report: JudgeReport, folder: Path) -> list[str]:
+def _errors_in_words(report: JudgeReport, folder: Path, tasks: Sequence[str]) -> list[str]:
     """Return the first errors of an evaluator, each with the command that shows the trial."""
     if not report.errors:
         return []
     lines = [f"Errors of {report.name}:"]
     for each in report.errors[:SHOWN]:
-        where = f"{shlex.quote(str(folder))} {shlex.quote(each.task)} --trial {each.trial}"
+        where = f"{shlex.quote(str(folder))} {_named(each.task, tasks)} --trial {each.trial}"
         lines.append(f"  {each.in_words}: langgraph-reflexion show {where}")
     more = len(report.errors) - SHOWN
     if more > 0:
         lines.append(f"  and {more} more: --json has all")
     return lines
+
+
+def _named(task: str, tasks: Sequence[str]) -> str:
+    """Return what names a task on the command line: its id, or its number if the id is no plain word."""
+    if task.isprintable() and not task.startswith("-"):
+        return shlex.quote(task)
+    return str(tasks.index(task) + 1)

@@ -13,14 +13,17 @@ from langgraph_reflexion.agents.task_file import open_tasks, read_tasks
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.evaluators.base import Evaluator, Score, expect_on_scale, tried
+from langgraph_reflexion.evaluators.all_of import AllOfEvaluator
+from langgraph_reflexion.evaluators.base import Evaluator, ExactEvaluator, Score, expect_on_scale, tried
+from langgraph_reflexion.evaluators.function import CommandEvaluator, FunctionEvaluator
+from langgraph_reflexion.evaluators.judges import OpenevalsJudge
 from langgraph_reflexion.evaluators.make import expect_truth, make_evaluator
 from langgraph_reflexion.lab.experiments.judge_report import Judged, Judgement, JudgeReport
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run, read_run
 from langgraph_reflexion.loop.episodes import new_episode
-from langgraph_reflexion.loop.profiles import load_profile
+from langgraph_reflexion.loop.profiles import PROFILES, load_profile
 from langgraph_reflexion.models.calls import open_account
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
@@ -70,14 +73,18 @@ class Judging:
     ) -> None:
         self.run = read_run(folder)
         self.options = options or ModelOptions()
-        self.rules = load_profile("paper").resolve(AgentEnvironment(), actor="agent")
+        profile = str(self.run.settings["profile"])
+        if profile not in PROFILES:
+            profile = "paper"
+        self.rules = load_profile(profile).resolve(AgentEnvironment(), actor="agent")
         self.of_agent = self.run.settings.get("actor") == "agent"
         self.prompts = _prompts_of(self.run, of_agent=self.of_agent)
         self.client = Client(model or UnaskedChatModel(), self.options)
-        self.references = _references(tasks, answer_field)
+        self.references = _references(tasks, answer_field, self.run)
         self.on_judged = on_judged
         self._at_once = asyncio.Semaphore(concurrency)
         self._truth: Evaluator | None = None
+        self._why_unknown = ""
         if truth is not None:
             expect_truth(truth)
             self._truth = self._evaluator(truth)
@@ -96,7 +103,6 @@ class Judging:
 
         Raises:
             ConfigurationError: an evaluator cannot judge recorded trials, or there is no trial to judge.
-            Fault: the truth could not be found out.
         """
         if not 1 <= len(names) <= MOST_EVALUATORS or len(set(names)) < len(names):
             raise ConfigurationError("judge compares one evaluator with the truth, or two different ones")
@@ -107,24 +113,32 @@ class Judging:
         for row, truth in zip(rows, told, strict=True):
             if truth is not None:
                 known.append((row, truth))
+                continue
+            for _ in names:
+                self.on_judged()
         if not known:
-            raise ConfigurationError(
-                f"{self.run.folder} has no trial that came to an end and whose truth is known: nothing can be judged"
-            )
+            why = f"{self.run.folder} has no trial that came to an end and whose task and truth are known"
+            if self._why_unknown:
+                why = f"{why}: {self._why_unknown}"
+            raise ConfigurationError(why)
         reports: list[JudgeReport] = []
         for name, evaluator in zip(names, evaluators, strict=True):
             report = JudgeReport(name)
             asked = [self._judgement(report, row, truth, evaluator) for row, truth in known]
             report.judgements = list(await asyncio.gather(*asked))
             reports.append(report)
-        return Judged(self.run.folder, reports, len(rows) - len(known))
+        return Judged(self.run.folder, reports, len(rows) - len(known), list(self.run.tasks))
 
     def number_of_trials(self, limit: int | None) -> int:
         """Return how many trials `judge` looks at."""
         number = 0
-        for task in list(self.run.tasks)[:limit]:
+        for task in self._tasks(limit):
             number += sum(row["stop_reason"] not in CUT_SHORT for row in self.run.tasks[task])
         return number
+
+    def _tasks(self, limit: int | None) -> list[str]:
+        """Return the tasks whose text is recorded: an imported log may have none."""
+        return [task for task in list(self.run.tasks)[:limit] if task in self.run.goals]
 
     def _records_truth(self) -> bool:
         """Return whether `success` in the rows is more than the verdict of the run."""
@@ -141,17 +155,21 @@ class Judging:
         made = make_evaluator(
             name, self.client, None, AgentEnvironment(), self.prompts, self.rules, self.options.seed
         )
-        if made.needs_world:
+        recorded = {"task", "trajectory", "reference"}
+        if self.of_agent:
+            recorded.add("result")
+        missing = sorted(_read_by(made) - recorded)
+        if missing:
             raise ConfigurationError(
-                f"evaluator={name!r} needs the `world` of a trial, which is not recorded: name one of `task`, "
-                "`result`, `trajectory` and `reference`"
+                f"evaluator={name!r} reads the {', '.join(missing)} of a trial, which the run has not recorded: name "
+                f"one that reads {', '.join(sorted(recorded))}"
             )
         return made
 
     def _rows(self, limit: int | None) -> list[TrialRow]:
         """Return the trials that came to an end, with their steps."""
         rows: list[TrialRow] = []
-        for task in list(self.run.tasks)[:limit]:
+        for task in self._tasks(limit):
             for row in self.run.whole_trials(task):
                 if row["stop_reason"] not in CUT_SHORT:
                     rows.append(row)
@@ -161,7 +179,11 @@ class Judging:
         """Return whether a trial has truly solved its task; None if that is not known."""
         if self._truth is None:
             return row["success"]
-        score = await self._score(row, self._truth)
+        try:
+            score = await self._score(row, self._truth, "the truth")
+        except Fault as fault:
+            self._why_unknown = str(fault)
+            return None
         if score.unverified:
             return None
         return score.accepts(self.rules.threshold)
@@ -171,7 +193,7 @@ class Judging:
         judgement = partial(Judgement, row["task_id"], row["trial"], truth)
         with open_account() as account:
             try:
-                score = await self._score(row, evaluator)
+                score = await self._score(row, evaluator, "the evaluator")
             except Fault as fault:
                 return judgement(verdict=None, fault=str(fault))
             finally:
@@ -185,27 +207,27 @@ class Judging:
             notes=list(account.notes),
         )
 
-    async def _score(self, row: TrialRow, evaluator: Evaluator) -> Score:
-        """Ask an evaluator about a trial, which it sees as it would have in the run."""
+    async def _score(self, row: TrialRow, evaluator: Evaluator, who: str) -> Score:
+        """Ask an evaluator about a trial, which it sees as far as it is recorded."""
+        retries = self.options.retries
+        config = RunnableConfig()
         async with self._at_once:
             task = self._task(row)
-            config = RunnableConfig()
-            prepared = await tried(self.options.retries, partial(evaluator.prepare, task, config))
-            task["prepared"] = prepared
-            state = _state_of(task, row, of_agent=self.of_agent)
-            score = await tried(self.options.retries, partial(evaluator.evaluate, state, config))
-        expect_on_scale(evaluator, score, self.rules.threshold)
+            try:
+                task["prepared"] = await tried(retries, partial(evaluator.prepare, task, config), who)
+                state = _state_of(task, row, of_agent=self.of_agent)
+                score = await tried(retries, partial(evaluator.evaluate, state, config), who)
+                expect_on_scale(evaluator, score, self.rules.threshold)
+            except Exception as error:
+                # A bug stays one; it is told by which trial it has come to light.
+                error.add_note(f"while judging the task {row['task_id']!r}, trial {row['trial']}")
+                raise
         return score
 
     def _task(self, row: TrialRow) -> Task:
         """Return the task of a trial, with its reference answer if the task file has one."""
         name = row["task_id"]
-        instruction = self.run.goals.get(name)
-        if instruction is None:
-            raise ConfigurationError(
-                f"{self.run.folder} has not recorded the task {name!r}: an older version wrote it"
-            )
-        task = Task(id=name, instruction=instruction, data={})
+        task = Task(id=name, instruction=self.run.goals[name], data={})
         if name in self.references:
             task["data"]["reference"] = self.references[name]
         return task
@@ -221,13 +243,50 @@ def _prompts_of(run: Run, *, of_agent: bool) -> Prompts:
     return load_prompts()
 
 
-def _references(tasks: str | None, answer_field: str | None) -> Mapping[str, Any]:
-    """Return the reference answers of a task file, by task."""
+def _read_by(evaluator: Evaluator) -> set[str]:
+    """Return what an evaluator reads of a trial, by the names that a function's parameters may have."""
+    if isinstance(evaluator, AllOfEvaluator):
+        read: set[str] = set()
+        for each in evaluator.evaluators:
+            read |= _read_by(each)
+        return read
+    if isinstance(evaluator, FunctionEvaluator):
+        return set(evaluator.call.subjects)
+    if isinstance(evaluator, CommandEvaluator | ExactEvaluator | OpenevalsJudge):
+        return {"result"}
+    if evaluator.needs_world:
+        return {"world"}
+    return set()
+
+
+def _references(tasks: str | None, answer_field: str | None, run: Run) -> Mapping[str, Any]:
+    """Return the reference answers of a task file, by task.
+
+    Raises:
+        ConfigurationError: the file is wrong, or has other tasks than the run.
+    """
     if tasks is None:
         return {}
     source = open_tasks(tasks)
-    found = read_tasks(source.rows(source.splits[0]), None, answer_field).tasks
-    return {task["id"]: task["data"]["reference"] for task in found if "reference" in task["data"]}
+    split = source.splits[0]
+    if run.settings.get("split") in source.splits:
+        split = run.settings["split"]
+    references: dict[str, Any] = {}
+    options = run.settings.get("options", {})
+    task_field = options.get("task_field")
+    answer_field = answer_field or options.get("answer_field")
+    for task in read_tasks(source.rows(split), task_field, answer_field).tasks:
+        name = task["id"]
+        goal = run.goals.get(name)
+        # A task without an id is named by its row: in a file that was sorted anew, it would be another one.
+        if goal is not None and goal != task["instruction"]:
+            there = task["instruction"]
+            raise ConfigurationError(
+                f"{tasks} and {run.folder} have different tasks {name!r}: {there!r:.80} and {goal!r:.80}"
+            )
+        if "reference" in task["data"]:
+            references[name] = task["data"]["reference"]
+    return references
 
 
 def _state_of(task: Task, row: TrialRow, *, of_agent: bool) -> ReflexionState:
