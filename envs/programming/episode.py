@@ -13,6 +13,8 @@ NO_TESTS = (
     "with the whole program below it."
 )
 
+NOT_YET = "The program has not been handed in yet: submit does that."
+
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]*+)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#]*+)[^\n`]*+\n"
     # A fence that is indented further, as in a docstring, does not close; the last block may be open.
@@ -71,7 +73,11 @@ class ProgrammingEpisode(CodeEpisode):
         outcomes = self._try(program)
         if not outcomes:
             return NO_TESTS
-        return render_tests(outcomes)
+        seen = render_tests(outcomes)
+        if all(outcome.passed for outcome in outcomes):
+            # A small model takes the tests for the end of the task.
+            return f"{seen}\n{NOT_YET}"
+        return seen
 
 
 class OneShotEpisode(CodeEpisode):

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 
 from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion, load_environment
 from langgraph_reflexion.envs.programming.compiled import CompiledGrader
-from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS
+from langgraph_reflexion.envs.programming.episode import HANDED_IN, NO_TESTS, NOT_YET
 from langgraph_reflexion.envs.programming.languages import LANGUAGES
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
 from langgraph_reflexion.errors import EnvironmentUnavailable
@@ -419,6 +419,13 @@ def test_where_no_test_is_written_a_program_is_run_on_the_examples(example, seen
     )
     assert submitted == HANDED_IN
     problems.close()
+
+
+def test_a_program_that_passes_its_tests_is_still_to_be_handed_in(problems):
+    replies = [f"Action: run_tests\n{RIGHT}", f"Action: submit\n{RIGHT}"]
+    final, _ = play(problems, *replies, actor="react", max_trials=1)
+    assert final["trajectory"][0]["observation"].splitlines()[-1] == NOT_YET
+    assert final["status"] == "solved"
 
 
 @pytest.mark.parametrize("reply", ["I do not know.", "```python\n\n```"])
