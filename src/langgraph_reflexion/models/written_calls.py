@@ -59,11 +59,14 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall
 
 
 def _calls_in(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
-    """Yield the calls of a text that holds nothing else; none if it does."""
+    """Yield the calls of a text that holds nothing else; none if it does. A last one may be cut off."""
     calls = []
     rest = text.strip()
     while rest:
         found = _object_at_start(rest)
+        if found is None and calls and rest.startswith("{"):
+            # A model that writes one call after the other is stopped by the limit of its reply.
+            break
         if found is None:
             return
         value, rest = found

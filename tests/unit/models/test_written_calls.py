@@ -28,6 +28,11 @@ RECORDED = {
         '{"name": "finish", "arguments": {"answer": "The Eiffel Tower was built by the company of Gustave Eiffel."}}',
         [("calculate", {"expression": "2*(3+4)"}), ("finish", {"answer": TOWER})],
     ),
+    "two on one line, and a third that the limit cut off": (
+        '{{"name": "search", "arguments": {"entity": "Ebberbrook and the Quarry"}}} '
+        '{{"name": "finish", "arguments": {"answer": "Ebberbrook"}}} {{"name": "finish", "argu',
+        [("search", {"entity": "Ebberbrook and the Quarry"}), ("finish", {"answer": "Ebberbrook"})],
+    ),
 }
 """Replies of Qwen2.5-Coder-1.5B-Instruct that llama.cpp's server sent as text, and the calls in them."""
 
