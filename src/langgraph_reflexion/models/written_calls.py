@@ -60,7 +60,7 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall
 
 def _calls_in(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
     """Yield the calls of a text that holds nothing else; none if it does. A last one may be cut off."""
-    calls = []
+    calls: list[WrittenCall] = []
     rest = text.strip()
     while rest:
         found = _object_at_start(rest)
