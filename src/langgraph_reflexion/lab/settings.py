@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.loop.budgets import Budget, Budgets
     from langgraph_reflexion.loop.profiles import Rules
     from langgraph_reflexion.memory.lessons import Lessons
+    from langgraph_reflexion.models.options import ModelOptions
     from langgraph_reflexion.nodes.approval import Approval
     from langgraph_reflexion.prompts import Prompts
 
@@ -216,9 +217,6 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.graph.reflexion import create_reflexion
         from langgraph_reflexion.loop.budgets import Budgets
         from langgraph_reflexion.memory.episodic import Memory
-        from langgraph_reflexion.models.options import ModelOptions
-        from langgraph_reflexion.models.usage import Price
-        from langgraph_reflexion.support.retries import Retries
 
         if isinstance(environment, AgentTasks):
             parts = environment.parts(self.model) | parts
@@ -237,17 +235,25 @@ class ReflexionSettings(BaseModel):
             memory=Memory(size=self.memory_size, keep=self.memory, map=self.memory_map, lessons=lessons),
             profile=rules,
             prompts=prompts,
-            options=ModelOptions(
-                retries=Retries(self.retries),
-                cache=self.cache,
-                timeout=self.timeout,
-                max_tokens=self.max_tokens,
-                prices={name: Price.parse(price) for name, price in self.prices.items()},
-                seed=self.seed,
-            ),
+            options=self.model_options(),
             budgets=budgets,
             approval=approval,
             **parts,
+        )
+
+    def model_options(self) -> "ModelOptions":
+        """Return how models are called."""
+        from langgraph_reflexion.models.options import ModelOptions
+        from langgraph_reflexion.models.usage import Price
+        from langgraph_reflexion.support.retries import Retries
+
+        return ModelOptions(
+            retries=Retries(self.retries),
+            cache=self.cache,
+            timeout=self.timeout,
+            max_tokens=self.max_tokens,
+            prices={name: Price.parse(price) for name, price in self.prices.items()},
+            seed=self.seed,
         )
 
     def load(self, name: str, connections: Any = None) -> "BaseChatModel":

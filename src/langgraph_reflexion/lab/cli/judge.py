@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,9 +10,6 @@ from langgraph_reflexion.lab.cli.basics import AsJson, say_starting, sigterm_as_
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.support.text import printable
-
-if TYPE_CHECKING:
-    from langgraph_reflexion.models.options import ModelOptions
 
 OF_MODELS = (
     "model",
@@ -77,7 +74,7 @@ def judge(
         judging = Judging(
             folder,
             model=model,
-            options=_options(settings),
+            options=settings.model_options(),
             truth=truth,
             tasks=tasks,
             answer_field=answer_field,
@@ -93,19 +90,3 @@ def judge(
         table.print(Console(highlight=False))
     for line in judged.words():
         typer.echo(printable(line))
-
-
-def _options(settings: ReflexionSettings) -> "ModelOptions":
-    """Return how the judging model is called."""
-    from langgraph_reflexion.models.options import ModelOptions
-    from langgraph_reflexion.models.usage import Price
-    from langgraph_reflexion.support.retries import Retries
-
-    return ModelOptions(
-        retries=Retries(settings.retries),
-        cache=settings.cache,
-        timeout=settings.timeout,
-        max_tokens=settings.max_tokens,
-        prices={name: Price.parse(price) for name, price in settings.prices.items()},
-        seed=settings.seed,
-    )
