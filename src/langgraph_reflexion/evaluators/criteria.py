@@ -15,6 +15,9 @@ MOST_CRITERIA = 50
 LONGEST_CRITERION = 2000
 """Characters."""
 
+LONGEST_RUBRIC = 2 * MOST_CRITERIA * LONGEST_CRITERION
+"""Characters of a text, with its marks and blanks."""
+
 INPUT = "rubric"
 """The key of a task's `data`, and of the context, that holds the criteria of an input."""
 
@@ -53,6 +56,9 @@ def read_criteria(given: Any) -> list[str]:
         ConfigurationError: it is neither, a criterion is empty or too long, or there are too many.
     """
     if isinstance(given, str):
+        # Before anything is read: it may be a stranger's.
+        if len(given) > LONGEST_RUBRIC:
+            raise ConfigurationError(f"the rubric has {len(given)} characters, and may have {LONGEST_RUBRIC}")
         given = _items(given)
     if isinstance(given, Sequence) and len(given) > MOST_CRITERIA:
         raise ConfigurationError(f"the rubric has {len(given)} criteria, and may have {MOST_CRITERIA}")

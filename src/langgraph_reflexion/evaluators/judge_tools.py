@@ -106,12 +106,21 @@ def schemas_of(tools: Sequence[BaseTool]) -> list[dict[str, Any]]:
     return [convert_to_openai_tool(each) for each in tools]
 
 
-def calls_in(reply: AIMessage, tools: Sequence[BaseTool]) -> list[WrittenCall]:
-    """Return the calls of a reply, as the model made them, or as a small model wrote them as text."""
+def calls_in(reply: AIMessage, offered: Sequence[Mapping[str, Any]]) -> list[WrittenCall]:
+    """Return the calls of a reply, as the model made them, or as a small model wrote them as text.
+
+    Text counts only if it is nothing but calls of what was offered: a judge copies words of the trial.
+
+    Args:
+        reply: The reply.
+        offered: The schemas of the tools that the model may call.
+    """
     if reply.tool_calls:
         return [WrittenCall(call["name"], call["args"]) for call in reply.tool_calls]
-    names = [REPORT, *(each.name for each in tools)]
-    _, written = read_calls(reply.text, names)
+    names = [each["function"]["name"] for each in offered]
+    said, written = read_calls(reply.text, names)
+    if said:
+        return []
     return written
 
 

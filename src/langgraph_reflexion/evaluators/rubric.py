@@ -32,7 +32,7 @@ from langgraph_reflexion.evaluators.verdicts import (
     REPORT,
     REPORT_SCHEMA,
     CriterionVerdict,
-    read_report,
+    read_reports,
     read_verdicts,
 )
 from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
@@ -166,8 +166,10 @@ class Rubric(Evaluator):
         """
         if self._client is None or self._prompts is None:
             raise ConfigurationError("a Rubric asks the model of the graph that it is given to as evaluator=")
-        # Those of the input; a state may have been edited.
-        criteria = read_criteria(state["task"].get("prepared", {}).get(PREPARED, self.criteria))
+        criteria = self.criteria
+        if self.from_input:
+            # A state may have been edited.
+            criteria = read_criteria(state["task"].get("prepared", {}).get(PREPARED, self.criteria))
         world = cast(dict[str, Any], state).get("world")
         if self.needs_world and world is None:
             raise ConfigurationError(
@@ -265,10 +267,10 @@ class _Judge:
                     raise
                 offered = []
                 continue
-            calls = calls_in(reply, tools)
-            for call in calls:
-                if call.name == REPORT:
-                    return read_report(call.args, len(criteria))
+            calls = calls_in(reply, offered)
+            reports = [call.args for call in calls if call.name == REPORT]
+            if reports:
+                return read_reports(reports, len(criteria))
             # The last round offers no tool to look with.
             if not calls or rounds == MOST_ROUNDS or not tools:
                 return read_verdicts(reply.text, len(criteria))

@@ -80,7 +80,8 @@ def read_verdicts(reply: str, number: int) -> dict[int, CriterionVerdict]:
     """Return the verdicts in a reply by the number of the criterion, counted from 1, of which there are `number`.
 
     A criterion without a readable verdict is left out, and so is one with two verdicts that contradict each other:
-    the words of the trial, which the judge copies, may look like a verdict.
+    the words of the trial, which the judge copies, may look like a verdict. So a reply has none at all if one of them
+    is on a criterion that does not exist.
     """
     reply = reply[:LONGEST_REPLY]
     value = _json_of(reply)
@@ -91,11 +92,18 @@ def read_verdicts(reply: str, number: int) -> dict[int, CriterionVerdict]:
 
 def read_report(value: Any, number: int) -> dict[int, CriterionVerdict]:
     """Return the verdicts in the arguments of a `REPORT`, or in JSON of that form, as `read_verdicts` does."""
-    entries = value
-    if isinstance(value, dict):
-        entries = value.get("verdicts", [value])
-    if not isinstance(entries, list):
-        return {}
+    return read_reports([value], number)
+
+
+def read_reports(values: Iterable[Any], number: int) -> dict[int, CriterionVerdict]:
+    """Return the verdicts in several reports of one reply together, as `read_report` does those of one."""
+    entries: list[Any] = []
+    for value in values:
+        of_report = value
+        if isinstance(value, dict):
+            of_report = value.get("verdicts", [value])
+        if isinstance(of_report, list):
+            entries += of_report
     return _settled(_in_entries(entries, number), number)
 
 
@@ -118,8 +126,11 @@ def _settled(found: Iterable[_Found], number: int) -> dict[int, CriterionVerdict
     verdicts: dict[int, CriterionVerdict] = {}
     contradicted: set[int] = set()
     for place, verdict in found:
-        if not verdict.met or not 1 <= place <= number:
+        if not verdict.met:
             continue
+        if not 1 <= place <= number:
+            # The judge counts otherwise, or these are words of the trial: then the others may be, too.
+            return {}
         earlier = verdicts.get(place)
         if earlier and earlier.met != verdict.met:
             contradicted.add(place)
@@ -131,7 +142,8 @@ def _in_lines(reply: str, number: int) -> Iterator[_Found]:
     """Yield the verdicts in labelled lines."""
     current = CriterionVerdict()
     place = 1 if number == 1 else 0
-    for line in reply.splitlines():
+    # Other signs that end a line, such as U+2028, may be in the words of the trial.
+    for line in reply.split("\n"):
         matched = _FIELD.match(line)
         if matched is None:
             continue
@@ -157,7 +169,7 @@ def _in_entries(entries: Sequence[Any], number: int) -> Iterator[_Found]:
         # Of one criterion the number says nothing.
         place = 1
         if number > 1:
-            place = _number_in(str(plain(entry.get("criterion"))))
+            place = _whole_number(entry.get("criterion"))
         evidence = _unless_nothing(_text_of(entry.get("evidence")))
         missing = _unless_nothing(_text_of(entry.get("missing")))
         yield _Found(place, CriterionVerdict(evidence, missing, _met_of(entry.get("met"))))
@@ -169,6 +181,14 @@ def _number_in(value: str) -> int:
     if digits is None:
         return 0
     return int(digits[1])
+
+
+def _whole_number(value: Any) -> int:
+    """Return a whole number, which may be a text; 0 for anything else."""
+    written = str(plain(value)).strip()
+    if not re.fullmatch("[0-9]{1,4}", written):
+        return 0
+    return int(written)
 
 
 def _text_of(value: Any) -> str:
@@ -188,9 +208,12 @@ def _met_of(value: Any) -> Met | None:
 
 
 def _met(value: str) -> Met | None:
-    """Return the verdict that a text begins with."""
+    """Return the verdict that a text begins with; None if others follow, as where the request is repeated."""
     first = re.match(r"\W*(yes|no|unknown)\b", value, re.IGNORECASE)
     if first is None:
+        return None
+    rest = value[first.end() :]
+    if re.match(r"[\s,/|]*(?:and|or)?[\s,/|]*(?:yes|no|unknown)\b", rest, re.IGNORECASE):
         return None
     word = first[1].lower()
     if word == "yes":
