@@ -311,8 +311,8 @@ def connect(graph: _Graph, nodes: Mapping[str, Any], rules: Rules, metadata: Map
     Args:
         graph: An empty graph whose state has the fields of `ReflexionState`.
         nodes: The six nodes by name, such as `{**create_reflexion(...).loop, "evaluate": mine}`: asynchronous
-            functions of the state and the config, or runnables. One in the place of `evaluate` leads back to itself
-            only if it has an attribute `approval` with `verdicts`.
+            functions of the state and the config, or runnables. A function in place of `evaluate` that waits for a
+            person's verdict needs an attribute `approval` with `verdicts`, which adds the edge back to it.
         rules: Which failed trials are reflected on: `create_reflexion(...).rules`.
         metadata: Metadata by node; LangGraph Studio shows the key `description`.
     """

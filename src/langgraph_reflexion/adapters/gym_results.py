@@ -31,7 +31,7 @@ def after_step(result: Any) -> Seen:
     """Return what `step` returned.
 
     Raises:
-        ConfigurationError: it is none of the forms that Gymnasium, its earlier versions and OpenEnv have.
+        ConfigurationError: it has no form that Gymnasium, an earlier version of it, or OpenEnv returns.
         ValueError: the reward is not a finite number.
     """
     match result:

@@ -127,7 +127,7 @@ def calls_in(reply: AIMessage, offered: Sequence[Mapping[str, Any]]) -> list[Wri
 async def look(tools: Sequence[BaseTool], calls: Sequence[WrittenCall], config: RunnableConfig) -> list[Look]:
     """Do the calls of one reply, the first `MOST_CALLS` of them.
 
-    What the judge can mend, it is told as the result. Any other exception of a tool is raised.
+    A mistake that the judge can mend is told to it as the result. Any other exception of a tool is raised.
     """
     known = {each.name: each for each in tools}
     looks: list[Look] = []

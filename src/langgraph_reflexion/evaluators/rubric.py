@@ -73,8 +73,8 @@ class Rubric(Evaluator):
             context, which counts more. Nothing is learned for other tasks then.
 
     Raises:
-        ConfigurationError: there are no criteria, or too many, the threshold is not above 0 and at most 1, or a tool
-            is none.
+        ConfigurationError: there are no criteria, or too many, the threshold is not above 0 and at most 1, or
+            `tools` holds something that is not a tool.
     """
 
     label = "The rubric"

@@ -7,21 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from langgraph_reflexion.lab.cli.basics import AsJson, say_starting, sigterm_as_ctrl_c
+from langgraph_reflexion.lab.cli.help import GROUPS
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.support.text import printable
 
-OF_MODELS = (
-    "model",
-    "base_url",
-    "temperature",
-    "max_tokens",
-    "timeout",
-    "retries",
-    "cache",
-    "prices",
-    "seed",
-)
+OF_MODELS = {"seed", *GROUPS["Model"]} - {"reflection_model"}
 """The options of `run` that say which model judges, and how it is called."""
 
 

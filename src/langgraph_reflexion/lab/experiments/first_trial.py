@@ -34,7 +34,6 @@ SHARED = (
     "max_tokens",
     "actor",
     "evaluator",
-    "truth",
     "max_actions",
     "max_cycles",
     "memory_map",

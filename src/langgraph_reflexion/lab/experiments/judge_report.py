@@ -168,8 +168,9 @@ class Judged:
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain data."""
         paired = None
-        if self.test:
-            paired = self.test._asdict()
+        test = self.test
+        if test:
+            paired = test._asdict()
         return {
             "dir": str(self.folder),
             "unknown": self.unknown,
