@@ -284,11 +284,14 @@ def _apply_edits(lesson: Lesson) -> None:
             lesson.kept = not edit.retired
 
 
-def _add_summary(summary: LessonSummary, trials: Tally, tallies: Mapping[str, LessonTally]) -> None:
+def _add_summary(summary: LessonSummary, trials: Tally, tallies: dict[str, LessonTally]) -> None:
     """Add what a summary has counted."""
     trials.add(summary.trials)
     for key, tally in summary.lessons.items():
-        tallies[key].add(tally)
+        if key in tallies:
+            tallies[key].add(tally)
+        else:
+            tallies[key] = tally.copied()
 
 
 def task_text(kind: str, instruction: str, observation: str) -> str:
