@@ -144,8 +144,7 @@ class Reflect:
         Raises:
             ModelFault: the model gave no reply.
         """
-        call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
-        text = await self._written(state, config, call)
+        text = await self.reflection_on(state, config)
         update: Update = {"reflections": state["reflections"]}
         if text is not None:
             reflection = Reflection(trial=state["trial"], text=text)
@@ -155,6 +154,15 @@ class Reflect:
             digest = digest_of(answer_of(state))
             update["answers"] = [*state.get("answers", []), digest]
         return update
+
+    async def reflection_on(self, state: ReflexionState, config: RunnableConfig) -> str | None:
+        """Return the reflection on a trial that failed; None if it is useless, also when asked for once more.
+
+        Raises:
+            ModelFault: the model gave no reply.
+        """
+        call = CallId(self.seed, state["task"]["id"], state["trial"], "reflect")
+        return await self._written(state, config, call)
 
     def is_due(self, state: ReflexionState) -> bool:
         """Return whether the failed trial is reflected on: the last one of a task only for a reason."""

@@ -1,7 +1,7 @@
 """Measure two judges of criteria in words, `Rubric` and deepagents' `RubricMiddleware`, with one model.
 
     pip install deepagents
-    python docs/experiments/rubric_judges.py answers            # record the model's own answers to 45 tasks
+    python docs/experiments/rubric_judges.py answers            # record the model's answers to 45 tasks
     python docs/experiments/rubric_judges.py judge rubric       # and `judge middleware`
     python docs/experiments/rubric_judges.py solve rubric       # and `solve middleware`: 30 other tasks
     python docs/experiments/rubric_judges.py table
@@ -44,14 +44,11 @@ from langgraph_reflexion.testing import ScriptedChatModel
 
 JUDGES = ("rubric", "middleware", "middleware-tools")
 
-ANSWERS = 2
-"""Different answers to a task that are recorded."""
-
 MOST_SAMPLES = 6
-"""Replies to a task that are asked for at most, until two differ."""
+"""Replies to a task that are asked for at most."""
 
 ANSWER_TOKENS = 150
-JUDGE_TOKENS = 500
+JUDGE_TOKENS = 800
 SECONDS = 600.0
 
 MOST_JUDGE_CALLS = 4
@@ -171,16 +168,32 @@ class Server:
 
 
 async def record_answers(task: Task, server: Server) -> Row:
-    """Return two different answers to a task with the truth about each criterion, or one if all are the same."""
-    answers: list[str] = []
-    for seed in range(MOST_SAMPLES):
-        reply = await server.actor(Wire(MOST_SAMPLES), seed).ainvoke([("user", task.text)])
-        if reply.text not in answers:
-            answers.append(reply.text)
-        if len(answers) == ANSWERS:
+    """Return two different answers to a task with the truth about each criterion, or one if all are the same.
+
+    The first is the model's own. After a wrong one, the model is told all criteria, so that there are right answers,
+    too: the second is the first right one that comes then, or else the last.
+    """
+    actor = server.actor(Wire(MOST_SAMPLES), seed=0)
+    first = await actor.ainvoke([("user", task.text)])
+    answers = [first.text]
+    asked = task.text
+    if not all(task.truth(first.text)):
+        asked = told(task)
+    for seed in range(1, MOST_SAMPLES):
+        reply = await server.actor(Wire(MOST_SAMPLES), seed).ainvoke([("user", asked)])
+        if reply.text == first.text:
+            continue
+        answers = [first.text, reply.text]
+        if asked == task.text or all(task.truth(reply.text)):
             break
     recorded = [{"answer": answer, "truth": task.truth(answer)} for answer in answers]
     return {"task": task.name, "answers": recorded}
+
+
+def told(task: Task) -> str:
+    """Return a task with all its criteria."""
+    lines = [f"- {criterion.words}" for criterion in task.criteria]
+    return "\n".join([task.text, "", "The answer has to meet all of these:", *lines])
 
 
 # The judges

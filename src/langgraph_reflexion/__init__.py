@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from langgraph_reflexion.errors import ReflexionError as ReflexionError
     from langgraph_reflexion.evaluators.base import Evaluator as Evaluator
     from langgraph_reflexion.evaluators.base import Score as Score
+    from langgraph_reflexion.graph.learning import alearn_from as alearn_from
+    from langgraph_reflexion.graph.learning import learn_from as learn_from
     from langgraph_reflexion.graph.reflexion import connect as connect
     from langgraph_reflexion.graph.reflexion import create_reflexion as create_reflexion
     from langgraph_reflexion.graph.resume import resume_point as resume_point
@@ -65,8 +67,10 @@ MODULE_OF = {
     "ToolEnvironment": "langgraph_reflexion.adapters.tools",
     "WrappedAgent": "langgraph_reflexion.agents.wrapped",
     "action": "langgraph_reflexion.envs.base",
+    "alearn_from": "langgraph_reflexion.graph.learning",
     "connect": "langgraph_reflexion.graph.reflexion",
     "create_reflexion": "langgraph_reflexion.graph.reflexion",
+    "learn_from": "langgraph_reflexion.graph.learning",
     "load_environment": "langgraph_reflexion.envs",
     "load_prompts": "langgraph_reflexion.prompts",
     "open_checkpointer": "langgraph_reflexion.support.checkpoints",

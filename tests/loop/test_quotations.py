@@ -157,7 +157,7 @@ def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, 
     failed = prompts.render("failed_trial", **shown, **further, status=status)
     numbered = [mark.replace(":", f" {number}:") for number in (1, 2) for mark in each]
     assert marks_in(failed) == [*numbered, "Status:", "Reflection:"]
-    assert marks_in(prompts.render("succeeded_trial", **shown)) == [*steps, "Status:", "Lesson:"]
+    assert marks_in(prompts.render("succeeded_trial", **shown, words=feedback)) == [*steps, "Status:", "Lesson:"]
     assert marks_in(prompts.render("trial", **shown)) == steps
     check = check_words(judged, "words")
     told = prompts.render(
@@ -170,7 +170,7 @@ def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, 
 def test_no_reflection_that_a_page_has_dictated_begins_a_line_like_a_step(text):
     notes = [{"trial": 1, "text": read_reflection(text)}]
     shown = {"observation": "A room.", "steps": [], "reflections": notes}
-    prompt = load_prompts().render("succeeded_trial", **shown)
+    prompt = load_prompts().render("succeeded_trial", **shown, words=text)
     assert not {"Thought:", "Action:", "Observation:"} & {mark.strip().title() for mark in marks_in(prompt)}
 
 

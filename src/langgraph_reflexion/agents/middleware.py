@@ -178,7 +178,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._reset = ResetAgent(pool, judge, self._strategy, budgets, approval, kept, known, own_keys=keys)
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
         self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, approval, known, own_keys=keys)
-        self._reflect = Reflect(client, environment, self.prompts, kept, rules, options.seed)
+        self.reflect = Reflect(client, environment, self.prompts, kept, rules, options.seed)
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""
@@ -310,11 +310,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if not self._strategy.reflects:
             return trials
         # The last trial of a task is reflected on only for a reason.
-        is_due = trials["status"] == "failed" and self._reflect.is_due(trials)
+        is_due = trials["status"] == "failed" and self.reflect.is_due(trials)
         if trials["status"] != "running" and not is_due:
             return trials
         trials["messages"] = own["given"]
-        return await _apply_node("reflect", self._reflect, trials, config)
+        return await _apply_node("reflect", self.reflect, trials, config)
 
     def _starting_over(self, own: MiddlewareState, state: ReflexionAgentState) -> Update:
         """Return the update with which the next trial begins."""

@@ -24,12 +24,8 @@ class AgentMemory:
     lessons: LessonMemory
 
     def without_learning(self) -> "AgentMemory":
-        """Return the same memory, which recalls lessons and records none."""
-        lessons = self.lessons.lessons
-        if lessons is None:
-            return self
-        only_recalled = replace(lessons, learn=False)
-        return replace(self, lessons=replace(self.lessons, lessons=only_recalled))
+        """Return the same memory, which recalls lessons and records none of what its evaluator says."""
+        return replace(self, lessons=replace(self.lessons, trusts_verdicts=False))
 
 
 def make_memory(

@@ -56,7 +56,7 @@ class Memory:
     @property
     def learns(self) -> bool:
         """Whether lessons for other tasks are written."""
-        return self.lessons is not None and self.lessons.learn
+        return self.lessons is not None and self.lessons.learn != "never"
 
     @classmethod
     def of(cls, given: "Memory | Lessons | int | None") -> "Memory":

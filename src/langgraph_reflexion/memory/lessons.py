@@ -4,14 +4,14 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_store
 
 from langgraph_reflexion.envs.base import Task
-from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.errors import ConfigurationError, ModelFault, one_of
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import in_context
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, charging, for_record, opening_of
@@ -22,6 +22,8 @@ from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import RecalledLesson, Reflection, ReflexionState, Step, TrialRecord, Update
+
+LearnWhen = Literal["now", "never"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Lessons:
             given, and everyone's where neither names a user.
         count: The number of lessons recalled for a task, at most.
         recall: Whether lessons are recalled.
-        learn: Whether lessons and the trials that had them are recorded.
+        learn: When lessons are written: `now`, before the answer is returned; or `never`, unless `learn_from` is
+            called. Trials and the lessons that they had are recorded unless it is `never`. True and False stand for
+            `now` and `never`.
         limit: The number of lessons of an environment and user, at most. Beyond it, the least useful are archived:
             they are not recalled until `langgraph-reflexion lessons restore`.
         held_out: The ids of tasks that record nothing, and never get lessons that they taught themselves.
@@ -44,11 +48,18 @@ class Lessons:
     user: str | None = None
     count: int = 3
     recall: bool = True
-    learn: bool = True
+    learn: LearnWhen | bool = "now"
     limit: int = LIMIT
     held_out: Collection[str] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.learn, bool):
+            # As it was before there was a choice of when.
+            learn: LearnWhen = "never"
+            if self.learn:
+                learn = "now"
+            object.__setattr__(self, "learn", learn)
+        one_of("Lessons(learn=...)", self.learn, get_args(LearnWhen))
         if self.count < 1:
             raise ConfigurationError(f"Lessons(count={self.count}): at least 1 is needed, or recall=False")
         if self.limit < 1:
@@ -72,13 +83,15 @@ class LessonMemory:
     options: ModelOptions
     approves: bool
     """Whether a person approves reflections."""
+    trusts_verdicts: bool = True
+    """Whether what the evaluator says teaches anything: not where the task's author brings its criteria."""
 
     def begin(self, config: RunnableConfig) -> Update:
         """Return the state of a task that has no lessons yet."""
         if self.lessons is None:
             return {}
         # A graph without a store is refused before anything is spent.
-        self._store(self.lessons, config)
+        self.store_of(self.lessons, config)
         return {"lessons": [], "lesson_key": uuid.uuid4().hex}
 
     async def recall(self, task: Task, observation: str, config: RunnableConfig) -> Update:
@@ -87,7 +100,7 @@ class LessonMemory:
             return {}
         if not self.lessons.recall:
             return {"lessons": []}
-        store = self._store(self.lessons, config)
+        store = self.store_of(self.lessons, config)
         held_out = task["id"] in self.lessons.held_out
         search = partial(store.recall, task, observation, self.lessons.count, of_others=held_out)
         found = await self.options.retries(search)
@@ -111,11 +124,11 @@ class LessonMemory:
         lessons = self.lessons
         if lessons is None or not self._learns(state):
             return
-        store = self._store(lessons, config)
+        store = self.store_of(lessons, config)
         # A reflection that was not written or not approved leaves an earlier trial's as the newest.
         written = bool(reflections) and reflections[-1]["trial"] == state["trial"]
         if approved == self.approves and written:
-            source = self._source(state, config, reflections[-1]["text"], "failure")
+            source = self.source(state, config, reflections[-1]["text"], "failure")
             await self._add(store, source)
         if _is_turned(state):
             await self._record_turned(store, state, config)
@@ -127,7 +140,7 @@ class LessonMemory:
         lessons = self.lessons
         if lessons is None or record["verdict"] is None or not self._learns(state):
             return {}
-        store = self._store(lessons, config)
+        store = self.store_of(lessons, config)
         update: Update = {}
         records: list[Record] = []
         if record["verdict"] and affordable:
@@ -138,13 +151,18 @@ class LessonMemory:
             after["usage"] = paid["usage"]
             self.budgets.record(after, config)
             update = {"trials": [{**record, **for_record(paid)}], **paid}
-            records.append(self._source(state, config, text, "success"))
-        records.append(self._use(state, config, success=record["verdict"]))
+            records.append(self.source(state, config, text, "success"))
+        records.append(self.use(state, config, success=record["verdict"]))
         await self._add(store, *records)
         await self.options.retries(store.tidy)
         return update
 
-    def _store(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
+    def store_of(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
+        """Return the lessons of the environment and of the run's user.
+
+        Raises:
+            ConfigurationError: the graph has no store.
+        """
         store = get_store()
         if store is None:
             raise ConfigurationError("lessons need a store: create_reflexion(...).compile(store=...)")
@@ -155,7 +173,7 @@ class LessonMemory:
 
     def _learns(self, state: ReflexionState) -> bool:
         lessons = self.lessons
-        if lessons is None or not lessons.learn:
+        if lessons is None or lessons.learn == "never" or not self.trusts_verdicts:
             return False
         return state["task"]["id"] not in lessons.held_out
 
@@ -164,16 +182,18 @@ class LessonMemory:
 
     async def _record_turned(self, store: LessonStore, state: ReflexionState, config: RunnableConfig) -> None:
         """Correct the statistics of a trial that was a success when it was recorded, and is none any more."""
-        use = self._use(state, config, success=False)
+        use = self.use(state, config, success=False)
         await self._add(store, use.model_copy(update={"before": True}))
-        praised = self._source(state, config, "", "success").key
+        praised = self.source(state, config, "", "success").key
         await self.options.retries(partial(store.withdraw, praised))
 
-    def _use(self, state: ReflexionState, config: RunnableConfig, *, success: bool) -> LessonUse:
+    def use(self, state: ReflexionState, config: RunnableConfig, *, success: bool) -> LessonUse:
+        """Return the record of a trial and of the lessons in its prompt."""
         shown = [lesson["id"] for lesson in state.get("lessons", [])]
         return LessonUse(lessons=shown, success=success, **_trial(state, config))
 
-    def _source(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> LessonSource:
+    def source(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> LessonSource:
+        """Return the record of a trial that has taught a lesson, by its `outcome`: `failure` or `success`."""
         return LessonSource(
             text=text,
             outcome=outcome,
@@ -186,6 +206,24 @@ class LessonMemory:
 
     async def _from_success(self, state: ReflexionState, config: RunnableConfig) -> str:
         """Ask the model for a lesson; a failed call leaves a note."""
+        try:
+            return await self.from_success(state, config)
+        except ModelFault as fault:
+            # The task is solved all the same.
+            note(f"lesson: none, {fault}"[:300])
+            return ""
+
+    async def from_success(self, state: ReflexionState, config: RunnableConfig, words: str = "") -> str:
+        """Ask the model for a lesson of a trial that has solved its task.
+
+        Args:
+            state: The state after the trial.
+            config: The run's config.
+            words: What a person has said of it afterwards.
+
+        Raises:
+            ModelFault: the model gave no reply.
+        """
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render(
@@ -193,18 +231,14 @@ class LessonMemory:
                 steps=bounded_trial(steps),
                 observation=opening_of(state, self.prompts),
                 reflections=state["reflections"],
+                words=words,
             )
             instruction = self.prompts.render("success")
             return [SystemMessage(instruction), HumanMessage(trial)]
 
         call = CallId(self.options.seed, state["task"]["id"], state["trial"], "lesson")
         prompt = Prompt(render, state["trajectory"])
-        try:
-            reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
-        except ModelFault as fault:
-            # The task is solved all the same.
-            note(f"lesson: none, {fault}"[:300])
-            return ""
+        reply = await prompt.ask(self.client, state["prompt_budget"], config, call)
         return reply.text
 
 

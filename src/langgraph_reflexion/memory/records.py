@@ -132,6 +132,10 @@ class LessonSource(Record):
     date: str = ""
     lesson_id: str = ""
     """The id of its text, which `stored` adds: it takes longer to compute than to read."""
+    words: Text | None = None
+    """What a person said of the trial after the fact; None if nobody has."""
+    partial: bool | None = None
+    """True if the trajectory was gone, and only question and answer were known; None otherwise."""
 
     @property
     def key(self) -> str:
@@ -139,6 +143,9 @@ class LessonSource(Record):
         text = ""
         if not self.task:
             text = self.text
+        if self.words:
+            # And one more for each thing that people say of it later.
+            return _digest(self.run, self.task, self.trial, self.outcome, text, self.words)
         return _digest(self.run, self.task, self.trial, self.outcome, text)
 
     @property
@@ -167,13 +174,45 @@ class LessonUse(Record):
     run: str
     thread: str = ""
     date: str
+    turn: int | None = None
+    """How often the verdict had been changed before, in the record of a further change; None in that of the first."""
 
     @property
     def key(self) -> str:
         # A changed verdict stands beside the one that was counted before.
-        if self.before is not None:
+        if self.before is None:
+            return trial_key(self.run, self.task, self.trial)
+        if self.turn is None:
             return _digest(self.run, self.task, self.trial, "changed")
-        return _digest(self.run, self.task, self.trial)
+        return _digest(self.run, self.task, self.trial, "changed", self.turn)
+
+
+class LateVerdict(Record):
+    """What was last said of a trial after the fact. No recall reads it: it tells news from what was said before."""
+
+    stored_as = "verdicts"
+
+    run: str
+    task: str
+    trial: int
+    success: bool
+    words: Text = ""
+    turns: int = 0
+    """How often the verdict has been changed, the first time against that of the trial's evaluation."""
+    source: str = ""
+    """The key of the source of the lesson that the latest words have taught; empty if nothing was learned."""
+    sources: list[str] = Field(default_factory=list)
+    """Those of all lessons that were learned from the trial after the fact, whatever the verdict then."""
+    date: str
+
+    @property
+    def key(self) -> str:
+        return trial_key(self.run, self.task, self.trial)
+
+
+def trial_key(run: str, task: str, trial: int) -> str:
+    """Return the key of what is recorded once for a trial: its use of lessons, and a late verdict on it."""
+    return _digest(run, task, trial)
 
 
 class LessonEdit(Record):

@@ -18,6 +18,7 @@ from langgraph_reflexion.memory.records import (
     KNOWN_KEYS,
     RECORDS,
     ArchivedLesson,
+    LateVerdict,
     LessonEdit,
     LessonSource,
     LessonSummary,
@@ -123,6 +124,33 @@ class LessonStore:
         sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
         return list(dict.fromkeys(source.lesson for source in sources))
 
+    async def late_verdict(self, key: str) -> LateVerdict | None:
+        """Return what was last said of a trial after the fact, if anything was.
+
+        Args:
+            key: The key of the trial, `trial_key`.
+        """
+        [item] = await _run(self.store, [GetOp(self._space(LateVerdict.stored_as), key)])
+        if item is None:
+            return None
+        return LateVerdict.model_validate(item.value)
+
+    async def source(self, key: str) -> LessonSource | None:
+        """Return the source of a lesson by its key; None if there is none, or its lesson was archived."""
+        [item] = await _run(self.store, [GetOp(self._space("sources"), key)])
+        if item is None:
+            return None
+        return LessonSource.model_validate(item.value)
+
+    async def counts(self, trial: str) -> bool:
+        """Return whether a trial is in the numbers.
+
+        Args:
+            trial: The key of the trial, `trial_key`.
+        """
+        snapshot = await self.snapshot(archived=False)
+        return trial in snapshot.records["uses"] or trial in snapshot.counted
+
     async def add(self, records: Iterable[Record]) -> None:
         """Add records; lessons without a text are left out."""
         operations: list[PutOp] = []
@@ -213,6 +241,21 @@ class LessonStore:
         lesson = snapshot.lessons[found.lesson]
         if lesson.tally.sources == 1 and not lesson.retired:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True)])
+
+    async def reinstate(self, source: str) -> None:
+        """Recall the lesson of a source again, if it was retired: its trial has the verdict after all.
+
+        Args:
+            source: The key of the source.
+        """
+        snapshot = await self.snapshot(archived=False)
+        found = snapshot.records["sources"].get(source)
+        if not isinstance(found, LessonSource):
+            return
+        lesson = snapshot.lessons[found.lesson]
+        retirements = [edit for edit in lesson.edits if edit.retired is not None]
+        if retirements and retirements[-1].retired:
+            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=False)])
 
     async def users(self) -> list[str]:
         """Return the names of the users who have lessons in this environment."""

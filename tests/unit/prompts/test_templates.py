@@ -56,7 +56,7 @@ VALUES = {
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections, "unjudged": False},
     "scratchpad": {"steps": steps(), "numbered": True},
-    "succeeded_trial": {**TRIAL, "reflections": NOTES},
+    "succeeded_trial": {**TRIAL, "reflections": NOTES, "words": "Well done."},
     "success": {},
     "setting": {},
     "steps": {},

@@ -1,0 +1,342 @@
+"""Learning after the fact: from a thread or a trace that has ended, with a person's words if there are any."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import StateSnapshot
+from typing_extensions import TypedDict
+
+from langgraph_reflexion.agents.middleware import ReflexionMiddleware
+from langgraph_reflexion.agents.transcript import as_message, is_cut_off, is_message, result_of, steps_of
+from langgraph_reflexion.agents.world import AgentEnvironment
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.graph.reflexion import ReflexionGraph
+from langgraph_reflexion.loop.context import ReflexionContext
+from langgraph_reflexion.loop.episodes import new_episode
+from langgraph_reflexion.memory.failure import digest_of
+from langgraph_reflexion.nodes.learn import LateNews, Learn, Learned, verdict_of
+from langgraph_reflexion.nodes.reflect import Reflect
+from langgraph_reflexion.state import Attempt, Evaluation, ReflexionState
+from langgraph_reflexion.support.sync import run_blocking, to_thread
+
+Learning = CompiledStateGraph[Any, Any, Any, Any] | ReflexionMiddleware
+"""What learns: a compiled graph of `create_reflexion`, or the middleware of an agent."""
+
+NOT_SAID = "say whether the answer was right (success=True or False): {}"
+UNTRUSTED = "the evaluator's criteria came with the task, and its verdicts teach nothing"
+
+
+def learn_from(
+    graph: Learning,
+    config: RunnableConfig | None = None,
+    *,
+    messages: Sequence[Any] | None = None,
+    success: bool | None = None,
+    words: str = "",
+    store: BaseStore | None = None,
+) -> Learned:
+    """Learn from an answer after the fact: write a lesson for later tasks, and correct the numbers of those shown.
+
+    The reflection is on the trajectory of that very answer, also if the conversation has gone on since. Where the
+    checkpointer has lost it, question, answer and words are what is learned from, and the lesson's source says so.
+    The thread itself stays as it is. The same news twice changes nothing.
+
+    Args:
+        graph: A compiled graph with `Lessons`, whose model writes the lesson, or a `ReflexionMiddleware` with
+            `messages`.
+        config: The config of the thread, with the `user_id` whose lesson it is. Of several answers it means the
+            last one, or that of `checkpoint_id`, of `message_id` (the answer's message) or of `run_id` in
+            `configurable`.
+        messages: A conversation from anywhere in place of a thread, which ends with the answer.
+        success: The late verdict; that of the evaluator unless given.
+        words: What a person said of the answer.
+        store: The store of the lessons; that of the graph unless given.
+
+    Raises:
+        ConfigurationError: there is no such answer, no verdict, no store, or the graph has no lessons.
+        Fault: the model or the store failed; call again.
+    """
+    return run_blocking(alearn_from(graph, config, messages=messages, success=success, words=words, store=store))
+
+
+async def alearn_from(
+    graph: Learning,
+    config: RunnableConfig | None = None,
+    *,
+    messages: Sequence[Any] | None = None,
+    success: bool | None = None,
+    words: str = "",
+    store: BaseStore | None = None,
+) -> Learned:
+    """Do the same as `learn_from`, asynchronously."""
+    config = config or {}
+    reflect = _reflect_of(graph)
+    if messages is not None:
+        found = _Found(_state_of_messages(reflect, messages, "messages="), partial=False, has_lessons=False)
+    elif isinstance(graph, ReflexionMiddleware):
+        raise ConfigurationError(
+            "learn_from: a middleware keeps no trial; pass messages=agent.get_state(config).values['messages']"
+        )
+    else:
+        found = await _found(graph, reflect, config)
+    news = _news(reflect, found, success, words)
+    learning = _learning_graph(Learn(reflect), store or _store_of(graph))
+    # The thread is named in the lesson's source, and not run.
+    done = await learning.ainvoke({"news": news}, config)
+    return cast(Learned, done["learned"])
+
+
+class _Found(NamedTuple):
+    """What is known of an answer."""
+
+    state: ReflexionState
+    partial: bool
+    """Whether the trajectory is gone."""
+    has_lessons: bool
+    """Whether it is known which lessons the trial was shown, so that their numbers can be corrected."""
+
+
+class _LearningState(TypedDict):
+    """The state of the graph of one node in which a trial is learned from."""
+
+    news: LateNews
+    learned: Learned
+
+
+def _learning_graph(learn: Learn, store: BaseStore | None) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return a graph that only learns: in it, store, context and tracing are those of any node."""
+
+    async def run(state: _LearningState, config: RunnableConfig) -> dict[str, Any]:
+        return {"learned": await learn(state["news"], config)}
+
+    builder = StateGraph(_LearningState, context_schema=ReflexionContext)
+    builder.add_node("learn", run)
+    builder.add_edge(START, "learn")
+    builder.add_edge("learn", END)
+    # Inside a node of another graph it would write to that graph's checkpointer.
+    return builder.compile(checkpointer=False, store=store, name="learn_from")
+
+
+def _reflect_of(graph: Learning) -> Reflect:
+    """Return the node that reflects.
+
+    Raises:
+        ConfigurationError: this is no such graph, or its node is another.
+    """
+    if isinstance(graph, ReflexionMiddleware):
+        return graph.reflect
+    builder = getattr(graph, "builder", None)
+    if not isinstance(builder, ReflexionGraph):
+        raise ConfigurationError(
+            f"learn_from needs a compiled graph of create_reflexion or a ReflexionMiddleware; got {graph!r:.200}"
+        )
+    reflect = builder.loop["reflect"]
+    if not isinstance(reflect, Reflect):
+        raise ConfigurationError("learn_from: the graph's node `reflect` was replaced, and cannot be asked")
+    return reflect
+
+
+def _store_of(graph: Learning) -> BaseStore | None:
+    if isinstance(graph, ReflexionMiddleware):
+        return None
+    store: BaseStore | None = graph.store
+    return store
+
+
+def _news(reflect: Reflect, found: _Found, success: bool | None, words: str) -> LateNews:
+    """Return what is learned from, with the evaluator's verdict where no other is given.
+
+    Raises:
+        ConfigurationError: there is no verdict.
+    """
+    if success is None:
+        success = _verdict_of(found.state)
+        if success is None:
+            raise ConfigurationError(NOT_SAID.format("no evaluator has judged it"))
+        if not reflect.memory.lessons.trusts_verdicts:
+            raise ConfigurationError(NOT_SAID.format(UNTRUSTED))
+    return LateNews(found.state, success, words, partial=found.partial, has_lessons=found.has_lessons)
+
+
+def _verdict_of(state: ReflexionState) -> bool | None:
+    """Return the evaluator's verdict on the last trial; None without any."""
+    verdict = verdict_of(state)
+    judged = state["evaluation"]
+    if verdict is None and judged and not state["trials"]:
+        # A conversation, whose answer says how it was judged.
+        return judged["success"]
+    return verdict
+
+
+async def _found(graph: CompiledStateGraph[Any, Any, Any, Any], reflect: Reflect, config: RunnableConfig) -> _Found:
+    """Return the state at the end of the answer that a config names.
+
+    Raises:
+        ConfigurationError: there is no such answer.
+    """
+    named = config.get("configurable", {})
+    thread = named.get("thread_id")
+    if thread is None:
+        raise ConfigurationError(
+            "learn_from needs a thread, config={'configurable': {'thread_id': ...}}, or messages="
+        )
+    if named.get("checkpoint_id"):
+        snapshot = await _snapshot(graph, config)
+        return _Found(_state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}"), False, True)
+    message = named.get("message_id")
+    run = named.get("run_id")
+    whole = {key: value for key, value in named.items() if key not in ("message_id", "run_id")}
+    newest: StateSnapshot | None = None
+    async for snapshot in _history(graph, {**config, "configurable": whole}):
+        newest = newest or snapshot
+        if _is_meant(snapshot, message, run):
+            return _Found(_state_in(snapshot, f"thread {thread!r}"), False, True)
+    if newest is None:
+        raise ConfigurationError(f"learn_from: the checkpointer has no thread {thread!r}")
+    if message is not None:
+        return _Found(_state_of_answer(reflect, newest, message), partial=True, has_lessons=False)
+    what = "an answer"
+    if run is not None:
+        what = f"the answer of run {run!r}"
+    raise ConfigurationError(f"learn_from: thread {thread!r} has not {what}")
+
+
+async def _snapshot(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig) -> StateSnapshot:
+    try:
+        return await graph.aget_state(config)
+    except NotImplementedError:
+        # A checkpointer without coroutines, such as SqliteSaver.
+        return await to_thread(graph.get_state, config)
+
+
+async def _history(
+    graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig
+) -> AsyncIterator[StateSnapshot]:
+    """Yield the states of a thread, the newest first."""
+    try:
+        async for snapshot in graph.aget_state_history(config):
+            yield snapshot
+        return
+    except NotImplementedError:
+        pass
+
+    def read() -> list[StateSnapshot]:
+        return list(graph.get_state_history(config))
+
+    for snapshot in await to_thread(read):
+        yield snapshot
+
+
+def _is_meant(snapshot: StateSnapshot, message: str | None, run: str | None) -> bool:
+    """Return whether a state is the end of the answer that is meant; of the newest one if none is named."""
+    values = snapshot.values
+    if not (values.get("trajectory") or values.get("attempt")):
+        return False
+    ended = not snapshot.next
+    if message is not None:
+        return ended and _answer_id(values) == message
+    if run is not None:
+        metadata = snapshot.metadata or {}
+        return ended and str(metadata.get("run_id")) == str(run)
+    # One that was cut off is learned from as far as it went.
+    return True
+
+
+def _answer_id(values: Mapping[str, Any]) -> str | None:
+    """Return the id of the message that ends a conversation; None if that is no answer."""
+    said = values.get("messages") or []
+    if not said or not isinstance(said[-1], AIMessage):
+        return None
+    return said[-1].id
+
+
+def _state_in(snapshot: StateSnapshot, where: str) -> ReflexionState:
+    values = cast(ReflexionState, snapshot.values)
+    if not (values.get("trajectory") or values.get("attempt")):
+        raise ConfigurationError(f"learn_from: {where} has nothing of a trial")
+    return values
+
+
+def _state_of_answer(reflect: Reflect, snapshot: StateSnapshot, message: str) -> ReflexionState:
+    """Return what is known of an answer whose checkpoint is gone: the conversation up to it.
+
+    Raises:
+        ConfigurationError: the conversation does not have the message.
+    """
+    said = snapshot.values.get("messages") or []
+    ids = [each.id for each in said]
+    if message not in ids:
+        raise ConfigurationError(f"learn_from: the conversation has no message {message!r}")
+    state = _state_of_messages(reflect, said[: ids.index(message) + 1], f"the answer {message!r}")
+    answer = said[ids.index(message)]
+    outcome = getattr(answer, "response_metadata", {}).get("reflexion", {})
+    if outcome.get("status") in ("solved", "failed"):
+        state["evaluation"] = Evaluation(success=outcome["status"] == "solved", score=0.0, feedback="")
+    return state
+
+
+def _state_of_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> ReflexionState:
+    """Return a conversation that ends with an answer as the state at the end of a trial.
+
+    Raises:
+        ConfigurationError: there is no question in it, or it is not of an agent.
+    """
+    environment = reflect.environment
+    if not isinstance(environment, AgentEnvironment):
+        raise ConfigurationError(
+            f"learn_from: {what} is a conversation, and this graph plays {environment.name}: pass a thread"
+        )
+    said = _read(messages)
+    asked = [place for place, message in enumerate(said) if isinstance(message, HumanMessage)]
+    if not asked:
+        raise ConfigurationError(f"learn_from: {what} has no human message, which is the task")
+    question = said[asked[-1]]
+    attempt = said[asked[-1] + 1 :]
+    if not attempt:
+        raise ConfigurationError(f"learn_from: {what} has no answer after its last human message")
+    task = environment.task_of(cast(HumanMessage, question))
+    return cast(
+        ReflexionState,
+        {
+            "status": "failed",
+            # What tells this conversation from another one with the same question.
+            "lesson_key": digest_of("\n".join(f"{each.type} {each.id} {each.text}" for each in said)),
+            "task": task,
+            "messages": said[: asked[-1] + 1],
+            "trial": 1,
+            "trials": [],
+            "evaluation": None,
+            "reflections": [],
+            "trajectory": steps_of(attempt),
+            "episode": new_episode(task, 0.0, question.text, None),
+            "stop_reason": "terminated",
+            "notes": [],
+            "usage": {},
+            "prompt_budget": None,
+            "answers": [],
+            "attempt": Attempt(
+                messages=attempt,
+                ended="terminated",
+                result=result_of({"messages": attempt}, attempt),
+                state={},
+                cut_off=is_cut_off(attempt),
+            ),
+        },
+    )
+
+
+def _read(messages: Sequence[Any]) -> list[Any]:
+    """Return messages, which may be dicts.
+
+    Raises:
+        ConfigurationError: one of them is not a message.
+    """
+    for message in messages:
+        if not is_message(message):
+            raise ConfigurationError(f"learn_from: {message!r:.200} is not a message")
+    return [as_message(message) for message in messages]

@@ -1,0 +1,274 @@
+"""learn: a trial teaches a lesson after the fact, and the numbers of the lessons that it had are corrected."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.memory.records import (
+    LateVerdict,
+    LessonSource,
+    LessonUse,
+    Record,
+    lesson_id,
+    now,
+    plain,
+    trial_key,
+)
+from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.models.calls import open_account
+from langgraph_reflexion.models.recorded import NO_USAGE, Usage
+from langgraph_reflexion.nodes.reflect import Reflect
+from langgraph_reflexion.state import Evaluation, ReflexionState
+
+KNOWN_SOURCES = 100
+"""Lessons of one trial that are known to have been learned after the fact: the latest."""
+
+NO_LESSONS = "learn_from needs a graph with lessons: create_reflexion(..., memory=Lessons())"
+APPROVES = (
+    "learn_from asks nobody: with Approval(reflections=True), a graph learns only what a person approves in its runs"
+)
+
+
+class Learned(TypedDict):
+    """What was learned of a trial after the fact."""
+
+    lesson: str
+    """The text of the lesson; empty if nothing was learned."""
+    lesson_id: str
+    """Its id, as `langgraph-reflexion lessons` has it; empty without a lesson."""
+    success: bool
+    """The verdict that it was learned from."""
+    new: bool
+    """Whether this was news: False if the same has been said of the trial before."""
+    partial: bool
+    """Whether the trajectory was gone, and only question and answer were known."""
+    usage: Usage
+    """The model calls that it took."""
+
+
+@dataclass(frozen=True)
+class LateNews:
+    """What is known and said of a trial after the fact."""
+
+    state: ReflexionState
+    """The state at the end of the trial."""
+    success: bool
+    words: str = ""
+    """What a person says of it, if anybody does."""
+    partial: bool = False
+    """Whether the trajectory is gone, and only question and answer are known."""
+    has_lessons: bool = True
+    """Whether it is known which lessons the trial was shown, so that their numbers can be corrected."""
+
+
+@dataclass
+class Learn:
+    """Learn from a trial after the fact, as `reflect` and `evaluate` would have done at its end."""
+
+    reflect: Reflect
+
+    async def __call__(self, news: LateNews, config: RunnableConfig) -> Learned:
+        """Write the lesson and correct the numbers. The same news again changes nothing, and asks no model.
+
+        Raises:
+            ConfigurationError: the graph has no lessons, no store, or a person who approves them.
+            ModelFault: the model gave no reply; nothing has been recorded.
+            Fault: the store failed.
+        """
+        news = replace(news, words=plain(news.words))
+        lessons = self._lessons()
+        store = self.reflect.memory.lessons.store_of(lessons, config)
+        key = self._key(news, config)
+        before = await store.late_verdict(key)
+        if before and before.success == news.success and before.words == news.words:
+            return await self._known(store, before, partial=news.partial)
+
+        with open_account() as account:
+            source = await self._source(store, news, config)
+        records: list[Record] = []
+        if source.text:
+            records.append(source)
+        turns = 0
+        if before:
+            turns = before.turns
+        if news.has_lessons:
+            use = await self._use(store, news, before, config)
+            if use:
+                records.append(use)
+                turns += int(use.before is not None)
+        await store.add(records)
+        await self._withdraw(store, news, before, config)
+        if source.text:
+            await store.reinstate(source.key)
+        # Last: after a crash before this, the same is done again, under the same keys.
+        await store.add([self._verdict(news, source, before, turns)])
+        await store.tidy()
+        return self._learned(source, news, account.usage, new=True)
+
+    def _lessons(self) -> Lessons:
+        memory = self.reflect.memory.lessons
+        if memory.lessons is None:
+            raise ConfigurationError(NO_LESSONS)
+        if memory.approves:
+            raise ConfigurationError(APPROVES)
+        return memory.lessons
+
+    def _key(self, news: LateNews, config: RunnableConfig) -> str:
+        use = self.reflect.memory.lessons.use(news.state, config, success=news.success)
+        return trial_key(use.run, use.task, use.trial)
+
+    async def _source(self, store: LessonStore, news: LateNews, config: RunnableConfig) -> LessonSource:
+        """Return the lesson of a trial: the one that it has taught already, or a new one, whose text may be empty."""
+        outcome = "failure"
+        if news.success:
+            outcome = "success"
+        empty = self.reflect.memory.lessons.source(news.state, config, "", outcome)
+        about: dict[str, Any] = {}
+        if news.words:
+            about["words"] = news.words
+        if news.partial:
+            about["partial"] = True
+        empty = empty.model_copy(update=about)
+        known = await store.source(empty.key)
+        if known:
+            return known
+        if news.success:
+            text = await self.reflect.memory.lessons.from_success(news.state, config, news.words)
+        else:
+            text = await self._from_failure(news, config)
+        return empty.model_copy(update={"text": plain(text)})
+
+    async def _from_failure(self, news: LateNews, config: RunnableConfig) -> str:
+        """Return the reflection on a trial; where the model writes a useless one, what was said of the trial."""
+        # Whatever the profile shows of an evaluation: what a person says is there to be read.
+        rules = replace(self.reflect.rules, feedback="words")
+        written = await replace(self.reflect, rules=rules).reflection_on(_as_failed(news), config)
+        return written or news.words
+
+    async def _use(
+        self, store: LessonStore, news: LateNews, before: LateVerdict | None, config: RunnableConfig
+    ) -> LessonUse | None:
+        """Return the record that corrects the numbers; None if they are right."""
+        memory = self.reflect.memory.lessons
+        use = memory.use(news.state, config, success=news.success)
+        if before:
+            counted: bool | None = before.success
+        else:
+            counted = await self._counted(store, news, use.key)
+        if counted is None:
+            return use
+        if counted == news.success:
+            return None
+        turn: int | None = None
+        if before and before.turns:
+            turn = before.turns
+        return use.model_copy(update={"before": counted, "turn": turn})
+
+    async def _counted(self, store: LessonStore, news: LateNews, key: str) -> bool | None:
+        """Return the verdict with which a trial is counted; None if it is not."""
+        verdict = verdict_of(news.state)
+        if verdict is None:
+            # Neither judged nor recorded.
+            return None
+        if await store.counts(key):
+            return verdict
+        return None
+
+    async def _withdraw(
+        self, store: LessonStore, news: LateNews, before: LateVerdict | None, config: RunnableConfig
+    ) -> None:
+        """Retire the lessons of the opposite verdict, unless other trials have taught them as well."""
+        opposite = "success"
+        if news.success:
+            opposite = "failure"
+        # That of the trial itself, and those that were learned after the fact.
+        keys = [self.reflect.memory.lessons.source(news.state, config, "", opposite).key]
+        if before:
+            keys += before.sources
+        for key in dict.fromkeys(keys):
+            found = await store.source(key)
+            if found and found.outcome == opposite:
+                await store.withdraw(key)
+
+    def _verdict(self, news: LateNews, source: LessonSource, before: LateVerdict | None, turns: int) -> LateVerdict:
+        taught = ""
+        sources: list[str] = []
+        if before:
+            sources = before.sources
+        if source.text:
+            taught = source.key
+            # Each once, the latest last.
+            sources = [*(key for key in sources if key != taught), taught]
+        return LateVerdict(
+            run=source.run,
+            task=source.task,
+            trial=source.trial,
+            success=news.success,
+            words=news.words,
+            turns=turns,
+            source=taught,
+            sources=sources[-KNOWN_SOURCES:],
+            date=now(),
+        )
+
+    async def _known(self, store: LessonStore, before: LateVerdict, *, partial: bool) -> Learned:
+        """Return what the same news has taught before."""
+        source = None
+        if before.source:
+            source = await store.source(before.source)
+        text = ""
+        if source:
+            text = source.text
+            partial = bool(source.partial)
+        return Learned(
+            lesson=text,
+            lesson_id=_id_of(text),
+            success=before.success,
+            new=False,
+            partial=partial,
+            usage=NO_USAGE,
+        )
+
+    def _learned(self, source: LessonSource, news: LateNews, usage: Usage, *, new: bool) -> Learned:
+        return Learned(
+            lesson=source.text,
+            lesson_id=_id_of(source.text),
+            success=news.success,
+            new=new,
+            partial=bool(source.partial),
+            usage=usage,
+        )
+
+
+def _id_of(text: str) -> str:
+    if not text:
+        return ""
+    return lesson_id(text)
+
+
+def _as_failed(news: LateNews) -> ReflexionState:
+    """Return the state as if the evaluator had said what is said now."""
+    state = news.state.copy()
+    judged = state["evaluation"]
+    # What the evaluator has said of this failure stands where nothing else is said.
+    stands = judged is not None and verdict_of(state) is False and not news.words
+    if not stands:
+        state["evaluation"] = Evaluation(success=False, score=0.0, feedback=news.words)
+    # As before a reflection on this trial, if there has been one.
+    trial = state["trial"]
+    state["reflections"] = [each for each in state["reflections"] if each["trial"] < trial]
+    answers = state.get("answers", [])
+    state["answers"] = answers[: trial - 1]
+    return state
+
+
+def verdict_of(state: ReflexionState) -> bool | None:
+    """Return the evaluator's verdict on the current trial; None if there is none."""
+    for record in state["trials"]:
+        if record["trial"] == state["trial"]:
+            return record["verdict"]
+    return None
