@@ -16,7 +16,7 @@ from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
-from tests.support.toys import INPUT, THREAD, Counter, asks_for, compiled, count_to, counting_badly, play
+from tests.support.toys import AT_ONCE, INPUT, THREAD, Counter, asks_for, compiled, count_to, counting_badly, play
 
 
 def test_the_31st_action_is_the_last_and_may_still_solve_the_task():
@@ -102,7 +102,8 @@ def test_a_fault_in_the_last_reflection_is_a_note_beside_those_of_its_calls():
             return "I'm sorry, but I cannot assist with that."
         return counting_badly(prompt)
 
-    final, _ = play(reply, profile=replace(AT_END, max_trials=1, rejects_reflections=True))
+    last = replace(AT_END, max_trials=1, rejects_reflections=True)
+    final, _ = play(reply, profile=last, options=AT_ONCE)
     assert final["status"] == "failed"
     rejected, dead = final["trials"][-1]["notes"]
     assert rejected.startswith("reflection rejected")

@@ -9,7 +9,7 @@ from langgraph.types import Command, interrupt
 import langgraph_reflexion as lr
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.testing import ScriptedChatModel
-from tests.support.toys import THREAD, Parrot, asks_for, compiled, timeless
+from tests.support.toys import AT_ONCE, THREAD, Parrot, asks_for, compiled, timeless
 
 GOOD, BAD = "bye right", "bye wrong"
 VERDICTS = lr.Approval(verdicts=True)
@@ -181,7 +181,10 @@ def no_docker(task, trajectory):
 
 @pytest.mark.parametrize(
     ("options", "status"),
-    [({"evaluator": no_docker}, "fault"), ({"budgets": lr.Budgets(task=lr.Budget(llm_calls=1))}, "budget")],
+    [
+        ({"evaluator": no_docker, "options": AT_ONCE}, "fault"),
+        ({"budgets": lr.Budgets(task=lr.Budget(llm_calls=1))}, "budget"),
+    ],
     ids=["fault", "budget"],
 )
 def test_a_trial_without_a_verdict_does_not_pause(options, status):

@@ -6,12 +6,16 @@ from typing import Annotated, Literal, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
-from langgraph_reflexion import create_reflexion
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.envs.base import Action, Environment, Episode, FinishedTrial, StepResult, Task, action
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.scripts.programming import REFLECTION
 
 THREAD = {"configurable": {"thread_id": "1"}}
+
+AT_ONCE = ModelOptions(retries=Retries(attempts=2, first_wait=0))
+"""Trouble outside is tried again without a wait, for tests of what comes of it."""
 
 
 class CounterEpisode(Episode):

@@ -21,7 +21,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, call
 from tests.support.langsmith_server import langsmith
 from tests.support.model_server import ModelServer
-from tests.support.toys import text_of
+from tests.support.toys import AT_ONCE, text_of
 
 CRITERIA = ["The answer names a source.", "The answer is polite."]
 STRUCTURED = {"structured_output": True}
@@ -203,7 +203,7 @@ def test_trouble_outside_in_a_tool_is_a_fault_and_a_bug_is_raised():
 
         return Rubric(CRITERIA, model=judge(*[call("read")] * 9), tools=[read])
 
-    final = play(failing(ConnectionError("the store is down")))
+    final = play(failing(ConnectionError("the store is down")), options=AT_ONCE)
     assert (final["status"], "the store is down" in final["fault"]) == ("fault", True)
     with pytest.raises(ZeroDivisionError):
         play(failing(ZeroDivisionError("a bug")))

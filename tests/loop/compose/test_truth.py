@@ -21,6 +21,7 @@ from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.usage import Usage
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, Guessing
+from tests.support.toys import AT_ONCE
 
 SECRET = "the solution is forty-two"
 
@@ -78,7 +79,7 @@ def test_truth_that_is_down_is_a_note_and_ends_nothing():
     def down(task, result):
         raise ConnectionError("no route")
 
-    final = Guessing().graph(truth=down).compile().invoke({"task": TASK})
+    final = Guessing().graph(truth=down, options=AT_ONCE).compile().invoke({"task": TASK})
     assert final["status"] == "solved"
     assert verdict_and_truth(final) == [(False, None), (False, None), (True, None)]
     for trial in final["trials"]:
@@ -166,7 +167,7 @@ class Broken(Evaluator):
 
 
 def test_truth_that_cannot_be_prepared_is_a_note_and_ends_nothing():
-    final = Guessing().graph(truth=Broken()).compile().invoke({"task": TASK})
+    final = Guessing().graph(truth=Broken(), options=AT_ONCE).compile().invoke({"task": TASK})
     assert final["status"] == "solved"
     assert verdict_and_truth(final) == [(False, None), (False, None), (True, None)]
     [note] = final["trials"][0]["notes"]
