@@ -99,8 +99,9 @@ dev-locked: .venv-lock/uv  ## Install the same in the versions of uv.lock
 		$(addprefix --extra ,$(subst $(comma), ,$(EXTRAS)))
 	@touch $(VENV)/demo $(VENV)/dev $(VENV)/docs $(VENV)/dev-all
 
-check: lint  ## Check what a change breaks first: style, types, and levels 1 and 3 of the tests
-	$(RUN) pytest --quiet --numprocesses auto --dist loadfile tests/test_architecture.py tests/unit tests/loop
+check: lint  ## Check what a change breaks first: style, types, and levels 1 and 3 of the tests without the slow ones
+	$(RUN) pytest --quiet --numprocesses auto --dist loadfile -m 'not long and not slow' \
+		tests/test_architecture.py tests/unit tests/loop
 
 docs: $(VENV)/docs  ## Build the site from docs/ into build/site, strictly
 	$(RUN) zensical build --strict --clean
@@ -112,10 +113,10 @@ test-bare: $(VENV)/dev-all  ## Run the tests that may start programs as on a mac
 	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile \
 		$(shell grep -rlE 'need|sandbox|programming|workspace|subprocess' --include='test_*.py' --exclude-dir=long tests)
 
-# In the order of the folders, as the files with few tests are the slowest; with a process more than there are cores, as
-# many of them wait.
+# The files in LONG, or all. In the order of the folders, as the files with few tests are the slowest; with a process more
+# than there are cores, as many of them wait.
 test-long: $(VENV)/dev-all  ## Run level 5: kills, clusters, hostile programs, reference engines, servers, notebooks
-	$(RUN) pytest --numprocesses $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m long
+	$(RUN) pytest --numprocesses $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder -m long $(LONG)
 
 $(OLDEST)/dev: pyproject.toml setup.py tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

@@ -49,7 +49,7 @@ MOST_SAMPLES = 6
 
 ANSWER_TOKENS = 150
 JUDGE_TOKENS = 800
-SECONDS = 600.0
+SECONDS = 1800.0
 
 MOST_JUDGE_CALLS = 4
 """For one verdict. Both judges ask again once about what a reply leaves out."""

@@ -18,6 +18,8 @@ from langgraph_reflexion.models.usage import NO_USAGE, Price
 from langgraph_reflexion.support.retries import Retries
 from tests.support.toys import INPUT, THREAD, Counter, CounterEpisode, compiled, count_to, counting_badly, timeless
 
+pytestmark = pytest.mark.slow
+
 HANGING = """
 import asyncio
 import threading

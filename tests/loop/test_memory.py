@@ -16,6 +16,8 @@ from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.episodic import LONGEST, read_reflection
 from tests.support.toys import THREAD, Parrot, asks_for, compiled, counting_badly, play, text_of
 
+pytestmark = pytest.mark.slow
+
 VERDICT = "zebra feedback"
 
 

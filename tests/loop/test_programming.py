@@ -29,7 +29,7 @@ from tests.support.model_server import ModelServer
 from tests.support.scripts import SmallModel
 from tests.support.toys import asks_for, finished, text_of
 
-pytestmark = pytest.mark.needs("sandbox")
+pytestmark = [pytest.mark.needs("sandbox"), pytest.mark.slow]
 
 RIGHT = "def area(side: int) -> int:\n    return side * side if side > 0 else 0"
 WRONG = "def area(side: int) -> int:\n    return side * side"

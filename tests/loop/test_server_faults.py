@@ -21,6 +21,8 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.toys import INPUT, asks_for, compiled, play
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret-0123456789"
 QUICK = Retries(attempts=3, first_wait=0.01)
 

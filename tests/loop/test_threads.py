@@ -8,6 +8,8 @@ from langgraph_reflexion.lab.experiments.rows import brief
 from langgraph_reflexion.lab.experiments.trials import trials_of, trials_of_thread
 from tests.support.toys import INPUT, THREAD, add, compiled, count_to, counting_badly, text_of, timeless
 
+pytestmark = pytest.mark.slow
+
 
 def counting(saver, **options):
     return compiled(counting_badly, saver=saver, max_trials=4, **options)

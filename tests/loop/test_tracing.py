@@ -21,6 +21,8 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.langsmith_server import langsmith
 from tests.support.toys import INPUT, THREAD, Counter, compiled
 
+pytestmark = pytest.mark.slow
+
 try:
     RunTree(name="any", run_type="chain")
 except PydanticUserError as error:  # with pydantic 2.9

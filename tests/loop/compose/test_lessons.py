@@ -15,6 +15,8 @@ from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import text_of
 
+pytestmark = pytest.mark.slow
+
 THREAD = {"configurable": {"thread_id": "1"}}
 LATE = "I must say that the office closes at five."
 

@@ -36,6 +36,8 @@ from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.loopback import Answer, Listener
 
+pytestmark = pytest.mark.slow
+
 CLOSED = {"Connection": "close"}
 THREAD = {"configurable": {"thread_id": "1"}}
 QUICK = ModelOptions(retries=Retries(attempts=2, first_wait=0.0))

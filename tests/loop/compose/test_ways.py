@@ -26,7 +26,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import LESSON, SOLVED, TASK, THREAD, Guessing, call
 
 # langgraph-supervisor 0.0.31 stands on `create_react_agent`, which LangGraph has moved.
-pytestmark = pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
+pytestmark = [pytest.mark.filterwarnings("ignore:create_react_agent has been moved"), pytest.mark.slow]
 
 MESSAGES = {"messages": [HumanMessage(TASK)]}
 

@@ -22,6 +22,8 @@ from langgraph_reflexion.evaluators.function import CommandEvaluator
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.composing import TASK, THREAD, call
 
+pytestmark = pytest.mark.slow
+
 INPUT = {"messages": [{"role": "user", "content": TASK}]}
 
 

@@ -15,7 +15,7 @@ from tests.support.scripts.webshop import LESSON as RECIPE
 from tests.support.scripts.webshop import reply as hasty
 from tests.support.toys import asks_for, play
 
-pytestmark = pytest.mark.extra("webshop")
+pytestmark = [pytest.mark.extra("webshop"), pytest.mark.slow]
 
 
 def test_a_run_reports_the_mean_reward(tmp_path):

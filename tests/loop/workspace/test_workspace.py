@@ -13,6 +13,8 @@ from langgraph_reflexion.errors import EnvironmentUnavailable
 from tests.support import toys
 from tests.support.workspace import CODE, state
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_mistake_is_found_and_repaired_through_text_actions(play, folder):
     before = state(folder)

@@ -14,6 +14,8 @@ from langgraph_reflexion.memory.records import LessonEdit, LessonUse, lesson_id
 from langgraph_reflexion.memory.store import LATEST_USES, LessonStore, open_lessons
 from tests.support.lessons import source, use
 
+pytestmark = pytest.mark.slow
+
 WORDS = [f"word{number}" for number in range(2000)]
 
 

@@ -7,6 +7,8 @@ import pytest
 from langgraph_reflexion.envs.workspace.test_evidence import lacks_evidence
 from langgraph_reflexion.envs.workspace.truncate import failed_tests, first_error, linter_errors, truncate
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 1.25
 """CPU seconds for all readers of so much, on a slow machine; quadratic time takes minutes."""
 SIZE = 100_000
