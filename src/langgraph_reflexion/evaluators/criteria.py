@@ -25,6 +25,9 @@ _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 """What marks an item of a list."""
 
 
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+
+
 def criteria_of_input(task: Task) -> list[str]:
     """Return the criteria that come with an input; none if it has no rubric.
 
@@ -50,7 +53,7 @@ def criteria_of_input(task: Task) -> list[str]:
 
 
 def read_criteria(given: Any) -> list[str]:
-    """Return the criteria of a list, or of a text: the items of the list in it, or else the whole text.
+    """Return the criteria of a list, or of a text: the items of the lists in it, and its other paragraphs.
 
     Raises:
         ConfigurationError: it is neither, a criterion is empty or too long, or there are too many.
@@ -76,15 +79,26 @@ def read_criteria(given: Any) -> list[str]:
 
 
 def _items(text: str) -> list[str]:
-    """Return the items of the list in a text, each with the lines that continue it; else the text itself."""
-    items: list[str] = []
+    """Return the items of the lists in a text and its other paragraphs, each with the lines that continue it.
+
+    Headings, and what introduces a list by a colon, are left out.
+    """
+    paragraphs: list[list[str]] = []
+    continues = False
     for line in text.splitlines():
-        if _ITEM.match(line):
-            items.append(_ITEM.sub("", line))
-        elif items and line.strip():
-            items[-1] = f"{items[-1]} {line.strip()}"
-    if items:
+        said = line.strip()
+        if not said or _HEADING.match(line):
+            continues = False
+        elif _ITEM.match(line):
+            paragraphs.append([_ITEM.sub("", line).strip()])
+            continues = True
+        elif continues:
+            paragraphs[-1].append(said)
+        else:
+            paragraphs.append([said])
+            continues = True
+    items = [" ".join(lines) for lines in paragraphs]
+    if len(items) == 1:
+        # There is no list that it could introduce.
         return items
-    if not text.strip():
-        return []
-    return [text.strip()]
+    return [item for item in items if not item.endswith(":")]

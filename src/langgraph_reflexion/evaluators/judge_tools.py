@@ -27,6 +27,9 @@ MOST_CALLS = 5
 LONGEST_RESULT = 10_000
 """Characters of a tool's result that the judge sees."""
 
+LONGEST_LOOKS = 40_000
+"""Characters of all results together that the judge sees."""
+
 Agent = Runnable[Any, Any]
 """A compiled graph, or another runnable, that judges."""
 
@@ -39,6 +42,19 @@ class Look(NamedTuple):
 
     call: str
     result: str
+
+
+def bounded(looks: Sequence[Look]) -> list[Look]:
+    """Return looks whose results are at most `LONGEST_LOOKS` characters together: the newest in full, if it fits."""
+    room = LONGEST_LOOKS
+    shown: list[Look] = []
+    for each in reversed(looks):
+        result = each.result[:room]
+        if len(result) < len(each.result):
+            result = f"{result} [...]".lstrip()
+        room -= min(room, len(each.result))
+        shown.append(Look(each.call, result))
+    return shown[::-1]
 
 
 def needs_world(given: GivenTools) -> bool:

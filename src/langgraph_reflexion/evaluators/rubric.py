@@ -1,5 +1,6 @@
 """A rubric: criteria in words, each of which a model judges by itself."""
 
+import json
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from langgraph_reflexion.evaluators.judge_tools import (
     Agent,
     GivenTools,
     Look,
+    bounded,
     calls_in,
     look,
     needs_world,
@@ -63,7 +65,8 @@ class Rubric(Evaluator):
     the trial, it counts as unverified, and so as not met.
 
     Args:
-        criteria: A list of criteria, or a text: each item of a list in it is one, and otherwise the whole text.
+        criteria: A list of criteria, or a text: each item of a list in it is one, and each other paragraph. Headings,
+            and a line that introduces a list by a colon, are none.
         model: The judge; the model that reflects unless given.
         tools: What the judge may look with before its verdicts, while the world of the trial is there: LangChain
             tools or functions, in at most `MOST_ROUNDS` replies; or an agent that takes and returns `messages`, which
@@ -102,8 +105,10 @@ class Rubric(Evaluator):
         self._seed = 0
         if not self.criteria and not from_input:
             raise ConfigurationError("Rubric.criteria is empty: give at least one criterion in words")
-        if not 0 < threshold <= 1:
-            raise ConfigurationError(f"Rubric.threshold={threshold}: the share of criteria is above 0, and at most 1")
+        if not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+            raise ConfigurationError(
+                f"Rubric.threshold={threshold!r}: the share of criteria is a number above 0, and at most 1"
+            )
 
     @classmethod
     def of_file(cls, path: Path | str) -> "Rubric":
@@ -176,7 +181,9 @@ class Rubric(Evaluator):
                 "Rubric.tools is a function of the world, which only a wrapped agent has: with an environment, give "
                 "a list of tools"
             )
-        judge = _Judge(self._client, self._prompts, self._seed, await tools_in(self.tools, world), state, config)
+        tools = await tools_in(self.tools, world)
+        foreign = frozenset(criteria) - frozenset(self.criteria)
+        judge = _Judge(self._client, self._prompts, self._seed, tools, state, config, foreign)
         verdicts: dict[int, CriterionVerdict] = {}
         for again in (False, True):
             asked = [number for number in range(1, len(criteria) + 1) if number not in verdicts]
@@ -232,6 +239,8 @@ class _Judge:
     tools: list[BaseTool] | Agent
     state: ReflexionState
     config: RunnableConfig
+    foreign: frozenset[str] = frozenset()
+    """The criteria that came with the input, whose author may be a stranger."""
     looks: list[Look] = field(default_factory=list)
     """What the tools have shown so far."""
 
@@ -307,14 +316,26 @@ class _Judge:
             task = task_in_talk(self.state, self.prompts)
             trial = self.prompts.render("trial", observation=task, steps=bounded_trial(steps))
             if self.looks:
-                looked = self.prompts.render("looked", looks=self.looks)
+                looked = self.prompts.render("looked", looks=bounded(self.looks))
                 trial = f"{trial}\n\n{looked}"
             about = self.prompts.render(
-                "rubric", criteria=criteria, reports=reports, looks=looks, rounds=MOST_ROUNDS, report=REPORT
+                "rubric",
+                criteria=[self._shown(criterion) for criterion in criteria],
+                quotes=not self.foreign.isdisjoint(criteria),
+                reports=reports,
+                looks=looks,
+                rounds=MOST_ROUNDS,
+                report=REPORT,
             )
             return [SystemMessage(about), with_pictures(trial, self.state, self._model)]
 
         return Prompt(render, self.state["trajectory"])
+
+    def _shown(self, criterion: str) -> str:
+        """Return a criterion as the judge sees it: one of the input is quoted, as it could speak to the judge."""
+        if criterion in self.foreign:
+            return json.dumps(criterion, ensure_ascii=False)
+        return criterion
 
     @property
     def _model(self) -> Any:

@@ -50,8 +50,8 @@ REPORT_SCHEMA: dict[str, Any] = {
 LONGEST_REPLY = 200_000
 """Characters of a reply that are read."""
 
-_FIELD = re.compile(r"^(?!\s*\|)[\W_]*(criterion|evidence|missing|met)\b[\W_]*?:?\s*(.*)$", re.IGNORECASE)
-"""A labelled line of a reply. One that begins with a bar quotes the trial."""
+_FIELD = re.compile(r"^(?!\s*\|)[\W_]*(criterion|evidence|missing|met)\b[\s*_`]*:?[\s*_`]*(.*)$", re.IGNORECASE)
+"""A labelled line of a reply, whose label may be emphasized. One that begins with a bar quotes the trial."""
 
 _FENCE = re.compile(r"```\w*\s*\n(?P<inside>.*?)```", re.DOTALL)
 """A block of code."""
@@ -151,6 +151,9 @@ def _in_lines(reply: str, number: int) -> Iterator[_Found]:
         value = matched[2].strip().strip("*").strip()
         if label == "criterion":
             place = _number_in(value)
+            if number == 1 and not value[:1].isdigit():
+                # The only one, which the judge has repeated in words.
+                place = 1
             current = CriterionVerdict()
         elif label == "evidence":
             current.evidence = _unless_nothing(value)

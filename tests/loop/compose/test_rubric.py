@@ -102,11 +102,13 @@ def test_a_quotation_of_the_trial_is_no_verdict():
         "**Criterion 1**\n**Evidence:** none\n**Missing:** nothing\n**Met:** Yes",
         "criterion: 1.\nmet: YES, because it is so",
         "- Criterion: 1 (a source)\n- Met: yes",
+        "Criterion: The answer is polite.\nMet: yes",
+        "**Criterion**: 1\n**Missing**: nothing\n**Met**: yes",
         "Met: yes",
     ],
 )
 def test_spellings_of_a_verdict(reply):
-    assert read_verdicts(reply, 1)[1].met == "yes"
+    assert vars(read_verdicts(reply, 1)[1]) == {"met": "yes", "missing": "", "evidence": ""}
 
 
 REPORTED = '{"name": "report_verdicts", "arguments": {"verdicts": [{"criterion": 1, "met": "yes"}]}}'
@@ -148,6 +150,10 @@ def test_criteria_of_a_list_and_of_a_text():
     assert read_criteria(["One.", "Two\nlines."]) == ["One.", "Two lines."]
     assert read_criteria("Good if:\n- short\n  and sweet\n2) polite\n") == ["short and sweet", "polite"]
     assert read_criteria("It is short.") == ["It is short."]
+    parts = "It is a letter.\n\n# Form\n- short\n- polite\n\n# Facts\n\nIt names:\n- a source\nSigned\nby hand."
+    assert read_criteria(parts) == ["It is a letter.", "short", "polite", "a source Signed by hand."]
+    assert read_criteria("It ends with:") == ["It ends with:"]
+    assert len(read_criteria("- a\n" + "b\n" * 900)[0]) == 1801
 
 
 def test_wrong_rubrics_are_refused():
@@ -162,6 +168,8 @@ def test_wrong_rubrics_are_refused():
             Rubric(criteria)
     with pytest.raises(ConfigurationError, match=r"threshold=1\.5"):
         Rubric(["a"], threshold=1.5)
+    with pytest.raises(ConfigurationError, match=r"threshold='0\.8'"):
+        Rubric(["a"], threshold="0.8")
     with pytest.raises(ConfigurationError, match="a Rubric asks a chat model"):
         create_reflexion(actor=lambda messages: "x", evaluator=Rubric("It is short."), strategy="retry")
 

@@ -14,7 +14,7 @@ from langsmith.schemas import Example
 
 from langgraph_reflexion import Budget, Budgets, ConfigurationError, Lessons, ModelOptions, create_reflexion
 from langgraph_reflexion.agents import WrappedAgent
-from langgraph_reflexion.evaluators.judge_tools import MOST_CALLS, MOST_ROUNDS
+from langgraph_reflexion.evaluators.judge_tools import MOST_CALLS, MOST_ROUNDS, Look, bounded
 from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.evaluators.verdicts import read_verdicts
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -260,7 +260,9 @@ def test_the_criteria_of_the_input_are_added_and_stay_over_the_trials():
     final = play(rubric, given=of_task("- The answer is short."), max_trials=2)
     assert final["task"]["prepared"]["rubric"] == [CRITERIA[0], "The answer is short."]
     assert (final["status"], final["trial"]) == ("solved", 2)
-    assert all("2. The answer is short." in text_of(prompt) for prompt in model.prompts)
+    # Quoted, as it is a stranger's.
+    assert all('2. "The answer is short."' in text_of(prompt) for prompt in model.prompts)
+    assert all(f"1. {CRITERIA[0]}" in text_of(prompt) for prompt in model.prompts)
 
 
 def test_the_context_counts_more_than_the_data():
@@ -268,7 +270,7 @@ def test_the_context_counts_more_than_the_data():
     compiled = graph_of(Rubric(model=model, from_input=True)).compile()
     compiled.invoke(of_task("It is long."), context={"rubric": ["It is short."]})
     seen = text_of(model.prompts[0])
-    assert "1. It is short." in seen
+    assert '1. "It is short."' in seen
     assert "It is long." not in seen
 
 
@@ -381,3 +383,11 @@ def test_inside_langsmiths_evaluate():
     [result] = row["evaluation_results"]["results"]
     assert (result.key, result.score) == ("rubric", 0.5)
     assert "The answer is polite." in result.comment
+
+
+def test_the_results_of_many_looks_are_shown_in_bounded_form():
+    looks = [Look(f"read[{number}]", str(number) * 10_000) for number in range(7)]
+    shown = bounded(looks)
+    assert [each.call for each in shown] == [each.call for each in looks]
+    assert [len(each.result) for each in shown] == [5, 5, 5, 10_000, 10_000, 10_000, 10_000]
+    assert bounded(looks[:2]) == looks[:2]

@@ -41,6 +41,7 @@ VALUES = {
     "judge": {},
     "rubric": {
         "criteria": ["It is short.", "It is polite."],
+        "quotes": True,
         "reports": True,
         "looks": True,
         "rounds": 5,
