@@ -44,7 +44,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 
 JUDGES = ("rubric", "middleware", "middleware-tools")
 
-MOST_SAMPLES = 6
+MOST_SAMPLES = 4
 """Replies to a task that are asked for at most."""
 
 ANSWER_TOKENS = 150
@@ -136,6 +136,8 @@ class Server:
 
     base_url: str | None
     model: str
+    at_once: int = 1
+    """Tasks that are in flight at the same time."""
 
     def chat_model(self, wire: Wire, **options: Any) -> ChatOpenAI:
         """Return the model, whose requests are counted."""
@@ -380,24 +382,34 @@ def read_rows(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-async def write_rows(path: Path, names: Sequence[str], make: Callable[[str], Awaitable[Row]]) -> list[Row]:
-    """Write a row for each task that has none yet, and return all rows."""
+async def write_rows(
+    path: Path, names: Sequence[str], make: Callable[[str], Awaitable[Row]], at_once: int
+) -> list[Row]:
+    """Write a row for each task that has none yet, some of them at once, and return all rows."""
     path.parent.mkdir(parents=True, exist_ok=True)
     done = {row["task"] for row in read_rows(path)}
-    for number, name in enumerate(names, 1):
-        if name in done:
-            continue
-        row = await make(name)
+    room = asyncio.Semaphore(at_once)
+
+    async def write(number: int, name: str) -> None:
+        async with room:
+            row = await make(name)
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
         print(f"{number} of {len(names)}: {name}", flush=True)
+
+    left = [write(number, name) for number, name in enumerate(names, 1) if name not in done]
+    await asyncio.gather(*left)
     return read_rows(path)
 
 
 async def answers_step(folder: Path, server: Server) -> None:
     """Record the answers, and print how many are right."""
     tasks = {task.name: task for task in JUDGED}
-    rows = await write_rows(folder / "answers.jsonl", list(tasks), lambda name: record_answers(tasks[name], server))
+
+    async def answers_to(name: str) -> Row:
+        return await record_answers(tasks[name], server)
+
+    rows = await write_rows(folder / "answers.jsonl", list(tasks), answers_to, server.at_once)
     truths = [all(recorded["truth"]) for row in rows for recorded in row["answers"]]
     print(f"{len(truths)} answers: {sum(truths)} right, {len(truths) - sum(truths)} wrong")
 
@@ -408,14 +420,22 @@ async def judge_step(folder: Path, name: str, server: Server) -> None:
     if not recorded:
         raise SystemExit(f"There are no answers in {folder}: record them first, by the step answers.")
     path = folder / f"judge-{name}.jsonl"
-    await write_rows(path, list(recorded), lambda task: judge_answers(recorded[task], name, server))
+
+    async def judged(task: str) -> Row:
+        return await judge_answers(recorded[task], name, server)
+
+    await write_rows(path, list(recorded), judged, server.at_once)
 
 
 async def solve_step(folder: Path, name: str, server: Server) -> None:
     """Let an agent solve the tasks with a judge."""
     tasks = {task.name: task for task in SOLVED}
     path = folder / f"solve-{name}.jsonl"
-    await write_rows(path, list(tasks), lambda task: solve(tasks[task], name, server))
+
+    async def solved(task: str) -> Row:
+        return await solve(tasks[task], name, server)
+
+    await write_rows(path, list(tasks), solved, server.at_once)
 
 
 # The tables
@@ -586,6 +606,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("runs/rubric_judges"), help="the folder of the rows")
     parser.add_argument("--base-url", help="the address of the model's server, which ends in /v1")
     parser.add_argument("--model", default="gpt-4o-mini")
+    parser.add_argument("--at-once", type=int, default=1, help="tasks that are in flight at the same time")
     return parser.parse_args()
 
 
@@ -594,7 +615,7 @@ def main() -> None:
     given = read_arguments()
     # An error of the grader is a row's, and needs no traceback.
     logging.getLogger("deepagents").setLevel(logging.CRITICAL)
-    server = Server(given.base_url, given.model)
+    server = Server(given.base_url, given.model, given.at_once)
     if given.step == "answers":
         asyncio.run(answers_step(given.out, server))
     elif given.step == "judge":
