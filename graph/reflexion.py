@@ -9,7 +9,7 @@ from langchain_core.runnables import Runnable
 from langgraph.graph import END, START, StateGraph
 from pydantic import SkipValidation
 
-from langgraph_reflexion.actors import ACTORS, make_actor
+from langgraph_reflexion.actors import ACTORS, make_actors
 from langgraph_reflexion.agents import NO_MODEL, AgentEnvironment, WrappedAgent, agent_nodes, own_keys, schemas_for
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, prompts_of
@@ -53,10 +53,10 @@ _Graph = TypeVar("_Graph", bound=StateGraph[Any, Any, Any, Any])
 
 @checked
 def create_reflexion(
-    model: BaseChatModel | str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
+    model: BaseChatModel | str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | list[Any] | None = None,
     environment: Environment | str | None = None,
     *,
-    actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | None = None,
+    actor: str | Runnable[Any, Any] | Callable[..., Any] | WrappedAgent | list[Any] | None = None,
     evaluator: EvaluatorName | str | Evaluator | AllOf | list[Any] | Callable[..., Any] | None = None,
     truth: Evaluator | Callable[..., Any] | str | None = None,
     heuristic: HeuristicFunction | None = None,
@@ -82,11 +82,12 @@ def create_reflexion(
             `alfworld`, `hotpotqa` and `fever` only. Beside an agent it reflects and judges; the model of an agent of
             `create_agent` or `create_deep_agent` unless given. An agent needs none if `reflection_model` is a chat
             model, or if nothing asks one, as under `retry` with an evaluator of code. An agent in its place is taken
-            as `actor`.
+            as `actor`. A list is one for each trial, and the last for all further ones, such as a small model and
+            then a large one, or one model at rising temperatures; the first also reflects and judges then.
         environment: The tasks and the actions that solve them, or a name such as "alfworld".
         actor: `react` (ReAct as text, for any chat model), `tools` (native tool calls), or an actor of the
             environment's such as `cot`; without an environment a compiled graph, any runnable, a function, or a
-            `WrappedAgent`, whose trials begin in a fresh world.
+            `WrappedAgent`, whose trials begin in a fresh world. A list of agents is one for each trial.
         evaluator: Scores a trial (M_e): `environment` (its own signal: an oracle), `llm`, `self-consistency` (five
             more samples; seven with `self-consistency:7`), `self-tests` (for programs), `none`, an `Evaluator`, or a
             function of `(task, trajectory)`, for an agent of any of `task`, `result`, `messages`, `state` and
@@ -159,20 +160,20 @@ def create_reflexion(
     for action in approval.actions:
         one_of("approval.actions", action, environment.actions())
     prompts = prompts_of(environment).under(prompts)
-    client, second = Client.pair(
-        cast(BaseChatModel | str, model),
+    clients, second = Client.of_models(
+        [cast(BaseChatModel | str, model), *played.later_models],
         cast(BaseChatModel | str | None, reflection_model),
         options,
         priced=budgets.limits_cost,
         # Taken as answered, so that a judge or a reflection whose server is down does not discard an agent's answer.
         answered=agent is not None,
     )
-    _expect_worlds(client, second, environment, reflects=reflects)
+    _expect_worlds(clients, second, environment, reflects=reflects)
 
     kept = make_memory(memory, environment, second, prompts, rules, budgets, options, approval.reflections)
     acting = None
     if not agent:
-        acting = make_actor(client, environment, prompts, rules, kept.map)
+        acting = make_actors(clients, environment, prompts, rules, kept.map)
     judge = make_evaluator(evaluator, second, acting, environment, prompts, rules, options.seed)
     known = make_truth(truth, second, acting, environment, prompts, rules, options.seed)
     if not judge.teaches:
@@ -194,9 +195,9 @@ def create_reflexion(
         thoughts_count = getattr(stops, "count_thoughts", False)
         loop["act"] = Act(acting, options.seed, thoughts_count)
         loop["observe"] = Observe(pool, approval.actions)
-    elif agent:
+    else:
         keys = own_keys(schemas["state_schema"])
-        loop |= agent_nodes(agent, reset, evaluate, stops, prompts, options.prices, keys)
+        loop |= agent_nodes(played.agents, reset, evaluate, stops, prompts, options.prices, keys)
 
     if memory.learns and judge.teaches:
         # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
@@ -205,7 +206,7 @@ def create_reflexion(
         loop=loop,
         rules=rules,
         pool=pool,
-        clients=(client, second),
+        clients=(*clients, second),
         pauses=approval.pauses,
         **schemas,
     )
@@ -218,10 +219,14 @@ class _Played(NamedTuple):
     model: Any
     """The model; None if none is given, and none is found in the agent."""
     agent: WrappedAgent | None
-    """The agent; None if the model plays."""
+    """The agent of the first trial; None if the model plays."""
     environment: Environment
     actor: str | None
     """The actor's name; the profile's if None."""
+    later_models: Sequence[Any] = ()
+    """The models of the second and further trials, if there are several."""
+    agents: Sequence[WrappedAgent] = ()
+    """The agents of the trials."""
 
 
 def _who_plays(
@@ -238,13 +243,47 @@ def _who_plays(
         model = None
     if isinstance(environment, str):
         environment = load_environment(environment)
+    if isinstance(actor, list):
+        return _play_in_turn(model, environment, actor, evaluator, approval)
+    if isinstance(model, list):
+        return _models_in_turn(model, environment, actor, evaluator, approval)
     agent = WrappedAgent.of(actor, environment, evaluator, approval)
     if agent:
-        return _Played(model or agent.model, agent, agent.environment, "agent")
+        return _Played(model or agent.model, agent, agent.environment, "agent", agents=[agent])
     if model is None:
         raise ConfigurationError("create_reflexion needs model=...: it is the actor")
     # Without an agent there is an environment: `WrappedAgent.of` has checked it.
     return _Played(model, None, cast(Environment, environment), actor)
+
+
+def _play_in_turn(
+    model: Any, environment: Environment | None, actors: list[Any], evaluator: object, approval: Approval
+) -> _Played:
+    """Return what plays where each trial has another agent."""
+    if isinstance(model, list):
+        raise ConfigurationError("model= and actor= are both lists: agents act with their own models, so give one")
+    agents = WrappedAgent.each_of(actors, environment, evaluator, approval)
+    first = agents[0]
+    return _Played(model or first.model, first, first.environment, "agent", agents=agents)
+
+
+def _models_in_turn(
+    models: list[Any], environment: Environment | None, actor: Any, evaluator: object, approval: Approval
+) -> _Played:
+    """Return what plays where each trial has another model.
+
+    Raises:
+        ConfigurationError: there is no model, or an agent, which acts with its own.
+    """
+    if not models:
+        raise ConfigurationError("model is an empty list: give at least one model")
+    if environment is None:
+        raise ConfigurationError("model= is a list, and an agent acts with its own model: give a list of agents")
+    for number, model in enumerate(models):
+        if not isinstance(model, BaseChatModel | str):
+            raise ConfigurationError(f"model[{number}]: a chat model or its name is needed; got {model!r:.100}")
+    played = _who_plays(models[0], environment, actor, evaluator, approval)
+    return played._replace(later_models=models[1:])
 
 
 def _as_played(environment: Environment, rules: Rules) -> Environment:
@@ -259,10 +298,12 @@ def _is_agent(given: object) -> bool:
     """Return whether the first argument is an agent, and not the model."""
     if isinstance(given, BaseChatModel | str):
         return False
+    if isinstance(given, list):
+        return bool(given) and all(_is_agent(each) for each in given)
     return callable(given) or isinstance(given, Runnable | WrappedAgent)
 
 
-def _expect_worlds(client: Client, second: Client, environment: Environment, *, reflects: bool) -> None:
+def _expect_worlds(clients: Sequence[Client], second: Client, environment: Environment, *, reflects: bool) -> None:
     """Check that models which play some worlds only, as the demo model does, can do what is asked of them.
 
     Raises:
@@ -273,7 +314,8 @@ def _expect_worlds(client: Client, second: Client, environment: Environment, *, 
         if reflects:
             expect_world(second.model, "agents of your own")
         return
-    expect_world(client.model, environment.name)
+    for client in clients:
+        expect_world(client.model, environment.name)
     expect_world(second.model, environment.name)
 
 

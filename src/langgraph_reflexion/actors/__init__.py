@@ -1,6 +1,9 @@
 """Actors: the state becomes a prompt, and the reply the next step (M_a, section 3 of the paper)."""
 
+from collections.abc import Sequence
+
 from langgraph_reflexion.actors.base import Actor, TextActor
+from langgraph_reflexion.actors.by_trial import ByTrial
 from langgraph_reflexion.actors.original_react import TwoCallActor
 from langgraph_reflexion.actors.tools import ToolActor
 from langgraph_reflexion.envs.base import Environment
@@ -11,6 +14,20 @@ from langgraph_reflexion.prompts import Prompts
 
 ACTORS: dict[str, type[Actor]] = {"react": TextActor, "tools": ToolActor}
 """The actors that every environment has, by name."""
+
+
+def make_actors(
+    clients: Sequence[Client],
+    environment: Environment,
+    prompts: Prompts,
+    rules: Rules,
+    memory_map: MapMemory | None = None,
+) -> Actor | ByTrial:
+    """Return the actor that a profile names, with the model of each trial."""
+    actors = [make_actor(client, environment, prompts, rules, memory_map) for client in clients]
+    if len(actors) == 1:
+        return actors[0]
+    return ByTrial(actors)
 
 
 def make_actor(

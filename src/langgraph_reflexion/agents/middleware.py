@@ -119,7 +119,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     def __init__(
         self,
-        model: BaseChatModel | str | None = None,
+        model: BaseChatModel | str | list[Any] | None = None,
         *,
         evaluator: Evaluator | AllOf | list[Any] | Callable[..., Any] | Literal["llm"],
         truth: Evaluator | Callable[..., Any] | Literal["exact"] | None = None,
@@ -136,6 +136,11 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         approval: Approval | None = None,
         state_schema: type | None = None,
     ) -> None:
+        if isinstance(model, list):
+            raise ConfigurationError(
+                "ReflexionMiddleware.model is one model, which reflects and judges: the agent acts with its own in "
+                "all trials; for another one in each, use create_reflexion(actor=[small_agent, large_agent])"
+            )
         environment = AgentEnvironment(reset)
         memory = Memory.of(memory)
         options = options or ModelOptions()

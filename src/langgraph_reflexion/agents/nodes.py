@@ -1,6 +1,6 @@
 """The nodes around a wrapped agent: its trajectory is observed, and its best attempt is the answer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -263,7 +263,7 @@ def answer_id(attempt: Attempt | None) -> str | None:
 
 
 def agent_nodes(
-    agent: WrappedAgent,
+    agents: Sequence[WrappedAgent],
     reset: Reset,
     evaluate: Evaluate,
     heuristic: HeuristicFunction,
@@ -274,7 +274,7 @@ def agent_nodes(
     """Return the nodes that differ around an agent: `reset`, `act`, `observe` and `evaluate`.
 
     Args:
-        agent: The agent.
+        agents: The agent of each trial.
         reset: The node `reset` as an environment has it; the agent's has the same parts.
         evaluate: The node `evaluate` as an environment has it; the agent's has the same parts.
         heuristic: The heuristic h.
@@ -282,7 +282,7 @@ def agent_nodes(
         prices: The prices of the agent's models, by name.
         own_keys: The keys of the agent's own state, and whether each has a reducer.
     """
-    running = RunAgent(agent, reset.pool, prompts, evaluate.rules, heuristic, reset.budgets, prices)
+    running = RunAgent(agents, reset.pool, prompts, evaluate.rules, heuristic, reset.budgets, prices)
     return {
         "reset": ResetAgent(**vars(reset), own_keys=own_keys),
         "act": AgentNode(running),

@@ -39,6 +39,7 @@ from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
+from langgraph_reflexion.loop.trials import of_trial
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
@@ -58,7 +59,8 @@ LONGEST_RUN = 1000
 class RunAgent:
     """act: one call of the agent. The heuristic and the budgets are checked after each of its steps."""
 
-    agent: WrappedAgent
+    agents: Sequence[WrappedAgent]
+    """One for each trial; the last for all further ones."""
     pool: EpisodePool
     prompts: Prompts
     rules: Rules
@@ -131,12 +133,14 @@ class AgentTrial:
     def __init__(self, act: RunAgent, state: WrappedAgentState, config: RunnableConfig, world: AgentEpisode) -> None:
         self.act = act
         self.state = state
-        self.runnable = world.agent or act.agent.runnable
-        lessons = lessons_for(state, act.prompts, act.rules, fresh=act.agent.environment.fresh)
-        self.given = act.agent.messages(state, lessons)
-        task = act.agent.task_text(state)
+        self.agent = of_trial(act.agents, state["trial"])
+        self.runnable = world.agent or self.agent.runnable
+        # The surroundings are those of the first.
+        lessons = lessons_for(state, act.prompts, act.rules, fresh=act.agents[0].environment.fresh)
+        self.given = self.agent.messages(state, lessons)
+        task = self.agent.task_text(state)
         begins_with = copied(state["start"] | world.state)
-        self.input = act.agent.input(self.runnable, self.given, task, lessons, begins_with)
+        self.input = self.agent.input(self.runnable, self.given, task, lessons, begins_with)
         # Taken now, as an agent may change its input in place.
         self.sent = input_messages(self.input)
         self.counter = UsageCallback(act.prices)
@@ -318,7 +322,7 @@ class AgentTrial:
             messages=messages,
             ended=self.ended,
             result=result_of(self.output, messages),
-            state=state_of(self.output, self.act.agent.keys),
+            state=state_of(self.output, self.agent.keys),
         )
         if is_cut_off(messages):
             attempt["cut_off"] = True
@@ -403,5 +407,4 @@ class AgentNode(RunnableLambda[Any, Any]):
 
         super().__init__(blocking, afunc=awaited, name="act")
         # With `make`, each trial has another agent.
-        if act.agent.agent is not None:
-            self.deps = [act.agent.runnable]
+        self.deps = [agent.runnable for agent in act.agents if agent.agent is not None]

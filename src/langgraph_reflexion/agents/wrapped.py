@@ -100,6 +100,36 @@ class WrappedAgent:
             return agent
         return None
 
+    @classmethod
+    def each_of(
+        cls, actors: Sequence[object], environment: Environment | None, evaluator: object, approval: Approval
+    ) -> "list[WrappedAgent]":
+        """Return the agents of a list, one for each trial, all of which play in the surroundings of the first.
+
+        Raises:
+            ConfigurationError: the list is empty, has something that is not an agent, or agents with surroundings of
+                their own; or what `of` raises.
+        """
+        agents: list[WrappedAgent] = []
+        for number, actor in enumerate(actors, 1):
+            agent = None
+            if not isinstance(actor, str | None):
+                agent = cls.of(actor, environment, evaluator, approval)
+            if agent is None:
+                raise ConfigurationError(f"actor[{number - 1}]: in a list, each is an agent; got {actor!r:.100}")
+            if agent.make:
+                raise ConfigurationError(
+                    f"actor[{number - 1}]: make= makes a new agent for each trial, and needs no list"
+                )
+            if agents and agent.reset not in (None, agents[0].reset):
+                raise ConfigurationError(
+                    f"actor[{number - 1}]: all trials have the surroundings of the first agent: give that one reset="
+                )
+            agents.append(agent)
+        if not agents:
+            raise ConfigurationError("actor is an empty list: give at least one agent")
+        return agents
+
     @cached_property
     def runnable(self) -> Runnable[Any, Any]:
         """The agent of every trial; there is none with `make`."""

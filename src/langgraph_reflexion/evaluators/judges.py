@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.actors.by_trial import ByTrial
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.envs.grammar import equivalent
@@ -155,7 +156,7 @@ class SelfConsistencyEvaluator(Evaluator):
     or all samples agree. A systematic mistake passes.
     """
 
-    actor: Actor
+    actor: Actor | ByTrial
     seed: int
     samples: int
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.actors.by_trial import ByTrial
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean, one_of
 from langgraph_reflexion.evaluators.all_of import AllOf, AllOfEvaluator, parts_of
@@ -78,7 +79,7 @@ def _names_own(text: str) -> bool:
 def make_evaluator(
     evaluator: Evaluator | AllOf | list[Any] | str | Callable[..., Any] | None,
     client: Client,
-    actor: Actor | None,
+    actor: Actor | ByTrial | None,
     environment: Environment,
     prompts: Prompts,
     rules: Rules,
@@ -122,7 +123,7 @@ def make_evaluator(
 def make_truth(
     truth: Evaluator | str | Callable[..., Any] | None,
     client: Client,
-    actor: Actor | None,
+    actor: Actor | ByTrial | None,
     environment: Environment,
     prompts: Prompts,
     rules: Rules,
@@ -178,7 +179,7 @@ class _Parts:
     """What evaluators that have a name are made of; see `make_evaluator`."""
 
     client: Client
-    actor: Actor | None
+    actor: Actor | ByTrial | None
     environment: Environment
     prompts: Prompts
     rules: Rules
@@ -199,7 +200,7 @@ def _read(text: str) -> Any:
     return found
 
 
-def _of_function(function: Any, actor: Actor | None) -> Evaluator:
+def _of_function(function: Any, actor: Actor | ByTrial | None) -> Evaluator:
     """Return the evaluator that a function makes; without an actor, it scores a wrapped agent's result."""
     if not callable(function) or isinstance(function, type):
         raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {function!r:.100}")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import MOST_TRIALS, Resume, extra, option, rule
+from langgraph_reflexion.lab.in_turn import models_in_turn, read_temperature, temperatures_in
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.support.choices import ATTEMPTS, ENVIRONMENTS, Checkpoints, Feedback, Keep, StrategyName
 from langgraph_reflexion.support.secrets import public_database, public_url
@@ -72,7 +73,7 @@ class ReflexionSettings(BaseModel):
     model: str = option(
         DEMO,
         "demo (alfworld, hotpotqa and fever only; needs no key, not an LLM), or PROVIDER:MODEL such as "
-        "openai:gpt-4o-mini.",
+        "openai:gpt-4o-mini. Several, separated by commas, play the first, second and further trials.",
         node="act",
         metavar="NAME",
         min_length=1,
@@ -83,7 +84,9 @@ class ReflexionSettings(BaseModel):
     base_url: str | None = option(
         None, "Address of an OpenAI-compatible server.", node="act", metavar="URL", min_length=1
     )
-    temperature: float | None = option(None, "Temperature.  [default: the server's]", ge=0, allow_inf_nan=False)
+    temperature: float | list[float] | None = option(
+        None, "Temperature, or one for each trial, as 0,0.5,1.  [default: the server's]", metavar="NUMBER[,...]"
+    )
     max_tokens: int | None = option(None, "Longest reply in tokens.  [default: depends on the request]", ge=1)
     timeout: float = option(
         TIMEOUT_SECONDS,
@@ -135,6 +138,11 @@ class ReflexionSettings(BaseModel):
         if isinstance(value, os.PathLike):
             return os.fspath(value)
         return value
+
+    @field_validator("temperature", mode="before")
+    @classmethod
+    def _temperature(cls, value: Any) -> Any:
+        return read_temperature(value)
 
     @classmethod
     def resumable(cls, *kinds: Resume) -> list[str]:
@@ -221,9 +229,10 @@ class ReflexionSettings(BaseModel):
         if isinstance(environment, AgentTasks):
             parts = environment.parts(self.model) | parts
             environment = None
-        for name, named_model in (("model", self.model), ("reflection_model", self.reflection_model)):
-            if name not in parts and named_model is not None:
-                parts[name] = self.load(named_model, connections)
+        if "model" not in parts:
+            parts["model"] = self.load_all(connections)
+        if "reflection_model" not in parts and self.reflection_model is not None:
+            parts["reflection_model"] = self.load(self.reflection_model, connections)
         # Objects count more than names.
         parts.setdefault("actor", self.actor)
         parts.setdefault("evaluator", self.evaluator)
@@ -256,11 +265,27 @@ class ReflexionSettings(BaseModel):
             seed=self.seed,
         )
 
-    def load(self, name: str, connections: Any = None) -> "BaseChatModel":
+    def load_all(self, connections: Any = None) -> Any:
+        """Return the model that plays the trials, or a list with one for each.
+
+        Args:
+            connections: As in `load`.
+
+        Raises:
+            ConfigurationError: as in `load`, or there are several models and another number of temperatures.
+        """
+        found = models_in_turn(self.model, self.temperature)
+        loaded = [self.load(each.name, connections, temperature=each.temperature) for each in found]
+        if len(loaded) == 1:
+            return loaded[0]
+        return loaded
+
+    def load(self, name: str, connections: Any = None, *, temperature: float | None = None) -> "BaseChatModel":
         """Make the model of this name.
 
         Args:
             name: The model's name.
+            temperature: Its temperature; the one that is set here, or the first of several, unless given.
             connections: The `http_async_client` of `openai:...` models; LangChain's own unless given.
 
         Raises:
@@ -269,6 +294,8 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.models.load import load_model
         from langgraph_reflexion.models.slots import PATIENCE
 
+        if temperature is None:
+            temperature = next(iter(temperatures_in(self.temperature)), None)
         timeout = self.timeout
         if self.base_url:
             # A server of one's own may be at work in silence: `ModelOptions.timeout` decides, and not its client.
@@ -276,7 +303,7 @@ class ReflexionSettings(BaseModel):
         return load_model(
             name,
             base_url=self.base_url,
-            temperature=self.temperature,
+            temperature=temperature,
             timeout=timeout,
             http_async_client=connections,
         )

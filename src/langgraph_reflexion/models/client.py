@@ -127,24 +127,25 @@ class Client:
         self._given = model
 
     @classmethod
-    def pair(
+    def of_models(
         cls,
-        model: BaseChatModel | str,
+        models: Sequence[BaseChatModel | str],
         reflection_model: BaseChatModel | str | None,
         options: ModelOptions,
         *,
         priced: bool = False,
         answered: bool = False,
-    ) -> "tuple[Client, Client]":
-        """Return the clients of actor and self-reflection: the same one unless two models are given."""
-        # Both are checked before one is loaded, which takes a while.
-        _expect_model_or_name("model", model)
+    ) -> "tuple[list[Client], Client]":
+        """Return the actor's clients, one for each model, and that of self-reflection, the first unless given."""
+        # All are checked before one is loaded, which takes a while.
+        for model in models:
+            _expect_model_or_name("model", model)
         if reflection_model is not None:
             _expect_model_or_name("reflection_model", reflection_model)
-        client = cls(model, options, priced=priced, answered=answered)
-        if reflection_model is None or reflection_model is model:
-            return client, client
-        return client, cls(reflection_model, options, priced=priced, answered=answered)
+        clients = [cls(model, options, priced=priced, answered=answered) for model in models]
+        if reflection_model is None or reflection_model is models[0]:
+            return clients, clients[0]
+        return clients, cls(reflection_model, options, priced=priced, answered=answered)
 
     def await_first_answer(self) -> None:
         """Take the server as one that has never answered: if it is down, the run stops, also around an agent."""

@@ -9,6 +9,7 @@ import typer
 from langgraph_reflexion.lab.cli.basics import AsJson, say_starting, sigterm_as_ctrl_c
 from langgraph_reflexion.lab.cli.help import GROUPS
 from langgraph_reflexion.lab.cli.options import takes
+from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.support.text import printable
 
@@ -55,7 +56,7 @@ def judge(
     settings = ReflexionSettings(**given)
     model = None
     if "model" in given:
-        model = settings.load(settings.model)
+        model = settings.load(model_names(settings.model)[0])
     console = Console(stderr=True)
     with (
         sigterm_as_ctrl_c(),

@@ -160,7 +160,11 @@ def _kind(field: FieldInfo) -> Any:
     """Return the type of a field's values other than None."""
     kind: Any = field.annotation
     if get_origin(kind) in (Union, UnionType):
-        (kind,) = (each for each in get_args(kind) if each is not NoneType)
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        if len(kinds) > 1:
+            # The settings read what is typed.
+            return str
+        kind = kinds[0]
     return kind
 
 

@@ -10,6 +10,7 @@ from langgraph_reflexion.lab.experiments.metrics import tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.tables import Table
+from langgraph_reflexion.lab.in_turn import model_names, model_of
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.recorded import ended_at_no_gain
 from langgraph_reflexion.models.usage import Price, price_of
@@ -77,8 +78,8 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
         return trials * sum(amounts) / len(rows)
 
     seconds = None
-    pilot_is_demo = pilot.settings["model"] == DEMO
-    is_demo = settings["model"] == DEMO
+    pilot_is_demo = DEMO in model_names(pilot.settings["model"])
+    is_demo = DEMO in model_names(settings["model"])
     # The demo model answers at once, and no other model is as quick.
     if pilot_is_demo == is_demo:
         at_once = min(settings["concurrency"], len(left))
@@ -236,9 +237,7 @@ def _cost(settings: Mapping[str, Any], row: TrialRow) -> float | None:
     prices = {name: Price.parse(price) for name, price in settings["prices"].items()}
     cost = 0.0
     for node, usage in row.get("usage", {}).items():
-        model = settings["model"]
-        if node != "act" and settings["reflection_model"]:
-            model = settings["reflection_model"]
+        model = model_of(settings, row["trial"], node)
         if model == DEMO:
             continue
         name = model.partition(":")[2] or model

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.support.text import printable
@@ -33,7 +34,7 @@ def new_info(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
         "settings": settings.public(),
         "tasks": list(tasks),
     }
-    if DEMO in (settings.model, settings.reflection_model):
+    if DEMO in (*model_names(settings.model), settings.reflection_model):
         info["note"] = NO_LLM
     info["versions"] = {
         "python": platform.python_version(),

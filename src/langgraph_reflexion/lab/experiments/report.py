@@ -21,6 +21,7 @@ from langgraph_reflexion.lab.experiments.metrics import (
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
+from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.recorded import REJECTED, ended_at_no_gain
 from langgraph_reflexion.support.copies import is_near_copy
@@ -96,7 +97,7 @@ class RunReport:
     @property
     def demo(self) -> bool:
         """True if the demo model took part, so that the numbers say nothing about an LLM."""
-        return DEMO in (self.settings["model"], self.settings["reflection_model"])
+        return DEMO in (*model_names(self.settings["model"]), self.settings["reflection_model"])
 
     def share(self, tasks: float) -> float:
         """Return a number of tasks as a share of all; 0 if none can be graded."""

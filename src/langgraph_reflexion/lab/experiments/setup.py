@@ -19,6 +19,7 @@ from langgraph_reflexion.lab.experiments.first_trial import share_first_trials
 from langgraph_reflexion.lab.experiments.locks import open_task_lock
 from langgraph_reflexion.lab.experiments.record import CHECKPOINTS
 from langgraph_reflexion.lab.experiments.task_run import TaskRun
+from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.lab.settings import RunSettings
 from langgraph_reflexion.loop.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.memory.store import open_lessons
@@ -195,7 +196,7 @@ async def _close(environment: Environment) -> None:
 @asynccontextmanager
 async def _connections(settings: RunSettings) -> "AsyncIterator[DefaultAsyncHttpxClient | None]":
     """Open the connections of a run's OpenAI models, which belong to its event loop; None if it has none."""
-    named = [settings.model]
+    named = model_names(settings.model)
     if settings.reflection_model:
         named.append(settings.reflection_model)
     if not any(name.startswith("openai:") for name in named):

@@ -1,0 +1,40 @@
+"""An actor for each trial, such as a small model and then a large one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.runnables import RunnableConfig
+
+from langgraph_reflexion.actors.base import Actor
+from langgraph_reflexion.envs.base import Environment, Task
+from langgraph_reflexion.loop.trials import of_trial
+from langgraph_reflexion.models.calls import CallId, Reply
+from langgraph_reflexion.state import Decision, ReflexionState, Update
+
+
+@dataclass
+class ByTrial:
+    """The actor of each trial, and the last one for all further trials."""
+
+    actors: Sequence[Actor]
+
+    @property
+    def environment(self) -> Environment:
+        """The tasks and actions, which are the same for all."""
+        return self.actors[0].environment
+
+    def for_task(self, task: Task) -> "ByTrial":
+        """Return the actors with the actions of this task."""
+        return ByTrial([actor.for_task(task) for actor in self.actors])
+
+    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+        """Ask the model of the trial for the next step.
+
+        Raises:
+            ModelFault: it gave none.
+        """
+        return await of_trial(self.actors, state["trial"]).choose(state, config, call)
+
+    def keep(self, state: ReflexionState, reply: Reply) -> Update:
+        """Return what the state keeps of a reply beside the decision."""
+        return of_trial(self.actors, state["trial"]).keep(state, reply)

@@ -1,0 +1,102 @@
+"""A list in place of a model or an agent: one for each trial, and the last for all further ones."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langgraph_reflexion import ConfigurationError, ReflexionMiddleware, WrappedAgent, create_reflexion
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import INPUT, THREAD, Counter
+
+TASK = {"task": "How many?"}
+
+
+def saying(*replies: str) -> ScriptedChatModel:
+    return ScriptedChatModel(replies=[*replies])
+
+
+def test_each_trial_has_its_model_and_further_ones_the_last() -> None:
+    small = saying("Action: add 1", "Action: add 5", "It was too much.", "It was too much.", "Still too much.")
+    large = saying("Action: add 9", "Action: add 9", "Action: add 9", "Action: add 3")
+    graph = create_reflexion([small, large], Counter(limit=2), max_trials=3, strategy="reflexion")
+    final = graph.compile().invoke(INPUT)
+    assert [record["actions"] for record in final["trials"]] == [2, 2, 2]
+    # The first also reflects.
+    assert (len(small.prompts), len(large.prompts)) == (4, 4)
+    assert [record["usage"]["act"]["llm_calls"] for record in final["trials"]] == [2, 2, 2]
+
+
+def test_a_resumed_task_goes_on_with_the_model_of_its_trial() -> None:
+    saver = InMemorySaver()
+
+    def graph(*models: Any) -> Any:
+        made = create_reflexion([*models], Counter(limit=2), max_trials=2, strategy="retry")
+        return made.compile(checkpointer=saver, interrupt_before=["reset"])
+
+    first = graph(saying("Action: add 1", "Action: add 9"), saying())
+    first.invoke(INPUT, THREAD)
+    first.invoke(None, THREAD)
+    # In another process, after the first trial.
+    unused = saying()
+    second = graph(unused, saying("Action: add 3"))
+    assert second.invoke(None, THREAD)["status"] == "solved"
+    assert unused.prompts == []
+
+
+def test_self_consistency_samples_the_model_of_the_trial() -> None:
+    small = saying("Action: add 1", "Action: add 9", "Action: add 9", "Action: add 8", "Action: add 7")
+    large = saying("Action: add 3", "Action: add 3", "Action: add 3", "Action: add 3")
+    graph = create_reflexion(
+        [small, large], Counter(limit=2), evaluator="self-consistency:3", max_trials=2, strategy="retry"
+    )
+    final = graph.compile().invoke(INPUT)
+    assert final["status"] == "solved"
+    # A trial that did not end by itself is not sampled.
+    assert (len(small.prompts), len(large.prompts)) == (2, 4)
+
+
+def test_each_trial_has_its_agent() -> None:
+    small = create_agent(saying("One."), [])
+    large = create_agent(saying("Two.", "Three."), [])
+    heard: list[str] = []
+
+    def accepts(result: str) -> bool:
+        heard.append(result)
+        return result == "Three."
+
+    graph = create_reflexion(actor=[small, large], evaluator=accepts, strategy="retry", max_trials=5).compile()
+    final = graph.invoke(TASK)
+    assert (final["status"], heard) == ("solved", ["One.", "Two.", "Three."])
+    assert create_reflexion([small, large], evaluator=accepts, strategy="retry").compile().get_graph(xray=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": [], "environment": Counter()}, "model is an empty list"),
+        ({"model": [saying(), 3], "environment": Counter()}, r"model\[1\]"),
+        ({"model": [saying()], "actor": lambda task: "", "evaluator": lambda result: True}, "give a list of agents"),
+        ({"actor": [], "evaluator": lambda result: True}, "actor is an empty list"),
+        ({"actor": [lambda task: "", "react"], "evaluator": lambda result: True}, r"actor\[1\]"),
+        ({"actor": [lambda task: ""]}, "an agent needs an evaluator"),
+        ({"model": saying(), "environment": Counter(), "reflection_model": [saying()]}, "reflection_model"),
+        ({"actor": [WrappedAgent(make=lambda task: None)], "evaluator": lambda result: True}, "needs no list"),
+        (
+            {
+                "actor": [lambda task: "", WrappedAgent(lambda task: "", reset=lambda task: None)],
+                "evaluator": lambda result: True,
+            },
+            "give that one reset=",
+        ),
+    ],
+)
+def test_wrong_lists_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        create_reflexion(**given)
+
+
+def test_the_middleware_refuses_a_list_with_its_reason() -> None:
+    with pytest.raises(ConfigurationError, match="the agent acts with its own in all trials"):
+        ReflexionMiddleware([saying()], evaluator=lambda result: True)
