@@ -18,10 +18,10 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.loop.context import ReflexionContext
 from langgraph_reflexion.loop.episodes import new_episode
-from langgraph_reflexion.memory.failure import digest_of
 from langgraph_reflexion.nodes.learn import LateNews, Learn, Learned, verdict_of
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.state import Attempt, Evaluation, ReflexionState
+from langgraph_reflexion.support.copies import digest_of
 from langgraph_reflexion.support.sync import run_blocking, to_thread
 
 Learning = CompiledStateGraph[Any, Any, Any, Any] | ReflexionMiddleware

@@ -21,7 +21,7 @@ from langgraph_reflexion.loop.prompting import (
 )
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import read_reflection, status_line
-from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, digest_of, failure, has_reason
+from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, failure, has_reason
 from langgraph_reflexion.memory.reflector import Reflector
 from langgraph_reflexion.memory.useful import REJECTED, STANDS_ALONE, whole_sentences, why_useless
 from langgraph_reflexion.models.calls import CallId, as_data, note
@@ -31,6 +31,7 @@ from langgraph_reflexion.models.worlds import KnowsSomeWorlds
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.prompts.few_shot import few_shot_reflections, left_over
 from langgraph_reflexion.state import Reflection, ReflexionState, Step, Update
+from langgraph_reflexion.support.copies import digest_of
 from langgraph_reflexion.support.text import sanitize
 
 LONGEST_GOAL = 300

@@ -254,7 +254,9 @@ def test_terminal_without_unicode(whole, monkeypatch):
     assert b"reflexion ? toys.guessing:Guessing" in written.getvalue()
 
 
-def test_experiment_is_estimated_run_and_resumed(home, server):
+@pytest.fixture
+def games(home, server):
+    """An experiment on three games: `retry` solves one of them, and `reflexion` two."""
     file = home / "games.toml"
     file.write_text(
         f"""
@@ -269,6 +271,47 @@ def test_experiment_is_estimated_run_and_resumed(home, server):
         base_url = "{server.url}"
         """
     )
+    return file
+
+
+def test_a_run_with_too_few_solved_tasks_fails_in_one_line(home, server):
+    args = run_args(server, "--max-trials", "2", "--out", "run", "--fail-below")
+    assert call(home, *args, "0.6")[::2] == (0, ""), "one of three tasks has failed, which is no error"
+    status, out, err = call(home, *args, "0.7", "--json")
+    assert status == 1
+    assert one_line(err) == "langgraph-reflexion: run solved 2 of 3 tasks (66.7%), which is below 0.7\n"
+    assert json.loads(out)["below_gate"] == ["run solved 2 of 3 tasks (66.7%), which is below 0.7"]
+
+
+def test_no_share_of_solved_tasks_makes_up_for_a_fault(home, server):
+    server.drops = {"3"}
+    status, out, err = call(home, *run_args(server, "--max-trials", "2", "--retries", "1", "--fail-below", "0.6"))
+    assert (status, err) == (1, "")
+    assert "2 solved, 1 ended by a fault" in out
+
+
+def test_a_mistaken_gate_is_named_before_anything_runs(home, server):
+    wrong = ["--fail-below 80", "--fail-below nan", "--not-worse-than none", "--not-worse-than ./run"]
+    for gate in map(str.split, wrong):
+        status, out, err = call(home, *run_args(server, "--out", "run", *gate))
+        assert (status, out, (home / "run").exists()) == (2, "", False)
+        assert gate[1].removeprefix("./") in one_line(err)
+
+
+def test_a_gate_of_an_experiment_judges_each_of_its_runs(home, games):
+    assert call(home, "experiment", str(games), "--fail-below", "0.3")[0] == 0
+    status, out, err = call(home, "experiment", str(games), "--fail-below", "0.5", "--json")
+    assert status == 1
+    assert one_line(err).endswith(": game-retry-toy solved 1 of 3 tasks (33.3%), which is below 0.5\n")
+    assert len(json.loads(out)["below_gate"]) == 1
+    # The folder holds another run by now, which the file does not name.
+    games.write_text(games.read_text().replace('"retry", ', ""))
+    before = str(Path("runs", "games", "game-retry-toy-s0"))
+    assert call(home, "experiment", str(games), "--fail-below", "0.5", "--not-worse-than", before)[0] == 0
+
+
+def test_experiment_is_estimated_run_and_resumed(home, games, server):
+    file = games
     assert len(json.loads(call(home, "experiment", str(file), "--dry-run", "--json")[1])["runs"]) == 2
     assert "reflexion" in call(home, "experiment", str(file), "--dry-run")[1]
     assert server.requests == []

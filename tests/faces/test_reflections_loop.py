@@ -11,7 +11,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.reflections.marks import QUESTIONS, agreement, kappa, read_marks, shares, write_sheet
 from tests.support.reflections.play import keep, play
-from tests.support.reflections.read import counts, near_copies, read_failures, refuses, side_by_side
+from tests.support.reflections.read import counts, read_failures, refuses, repeated, side_by_side
 from tests.support.reflections.reply_cache import ReplyKeeper
 
 ANSWER = {"kind": "number", "unit": "legs", "right": "4"}
@@ -59,7 +59,7 @@ def test_a_run_is_read_and_a_repeat_is_free(tmp_path, capfd):
     assert write_sheet([tmp_path / "first", tmp_path / "again"], sheet, key) == 2
     assert "first" not in sheet.read_text()
     assert "again" not in sheet.read_text()
-    assert near_copies([failure, failure]) == 1
+    assert repeated([failure, failure]) == 1
 
 
 def test_refusals():

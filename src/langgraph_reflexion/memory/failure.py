@@ -1,6 +1,5 @@
 """What is known of a failed trial: what it handed in, what the check said, and facts that code can see."""
 
-import hashlib
 import re
 from collections import Counter
 from typing import Any
@@ -11,6 +10,7 @@ from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.useful import was_rejected
 from langgraph_reflexion.state import Evaluation, ReflexionState, Step, Strategy
 from langgraph_reflexion.support.choices import Feedback
+from langgraph_reflexion.support.copies import digest_of
 from langgraph_reflexion.support.text import as_text, count
 
 LONGEST_CHECK = 500
@@ -113,12 +113,6 @@ def answer_of(state: ReflexionState) -> str:
     if not attempt:
         return ""
     return as_text(attempt["result"]).strip()
-
-
-def digest_of(answer: str) -> str:
-    """Return what tells an answer from others, whatever its spaces."""
-    words = " ".join(answer.split())
-    return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def trial_facts(state: ReflexionState) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from langgraph_reflexion.models.recorded import REJECTED as REJECTED
 from langgraph_reflexion.support.copies import NEAR_COPY, similarity, words_of
-from langgraph_reflexion.support.copies import is_near_copy as is_near_copy
 
 STANDS_ALONE = "none is kept, and the check's words stand alone"
 """What the note on a second useless reflection on one trial says."""

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from langgraph_reflexion.lab.experiments.diagnostics import diagnose
+from langgraph_reflexion.lab.experiments.runs import read_run
+from langgraph_reflexion.support.copies import repeats
 from tests.replication.imports import import_logs
 from tests.replication.logs import originals
 from tests.replication.paper import compare
@@ -99,3 +102,36 @@ def test_every_reflection_is_read_once_and_alone(folder, name, reflections, repe
 def test_no_verdicts_are_invented_for_tests_that_were_not_logged(folder):
     rows = trials_of(folder, "programming-immediate_refinement_humaneval_rs_hardest50")
     assert ({row["verdict"] for row in rows}, sum(row["success"] for row in rows)) == ({None}, 30)
+
+
+@whole
+@pytest.mark.parametrize(
+    ("name", "repeated", "later", "after_repeated", "after_others"),
+    [
+        ("alfworld-reflexion_run_logs", 90, 150, (17, 90), (14, 60)),
+        # Its actor never saw the reflections, which so describe the same failure again and again.
+        ("webshop-reflexion_run_logs_1", 166, 198, (2, 102), (0, 31)),
+    ],
+)
+def test_repeated_reflections_are_counted_in_logs_of_trials(
+    folder, name, repeated, later, after_repeated, after_others
+):
+    found = diagnose([read_run(folder / name)])
+    sign = found.repeated
+    assert (sign.found, sign.of) == (repeated, later)
+    assert (sign.solved_after, sign.tried_after) == after_repeated
+    assert (sign.solved_otherwise, sign.tried_otherwise) == after_others
+    assert "grounded" not in found.signs()
+
+
+@whole
+def test_repeated_reflections_are_counted_in_logs_of_programs(folder):
+    repeated = 0
+    later = 0
+    for log in sorted(folder.glob("programming-*")):
+        for row in trials_of(folder, log.name):
+            # A program's thought is the reflection before it.
+            written = [step["thought"] for step in row["steps"][1:]]
+            later += max(0, len(written) - 1)
+            repeated += sum(repeats(note, written[:number]) for number, note in enumerate(written))
+    assert (repeated, later) == (333, 2573)

@@ -10,7 +10,7 @@ from langgraph_reflexion.lab.experiments import read_prompts, read_run
 from langgraph_reflexion.lab.experiments.prompts import SentPrompt
 from langgraph_reflexion.lab.experiments.run_files import SENT
 from langgraph_reflexion.lab.experiments.runs import Run
-from langgraph_reflexion.memory.useful import is_near_copy
+from langgraph_reflexion.support.copies import repeats
 
 REFUSAL = re.compile(r"\b(i(?:'m| am) (?:sorry|unable)|i (?:can't|cannot|can not)|sorry, but)\b", re.IGNORECASE)
 
@@ -100,14 +100,14 @@ def refuses(note: str) -> bool:
     return REFUSAL.search(note[:BEGINNING]) is not None
 
 
-def near_copies(failures: Sequence[Failure]) -> int:
-    """Count the notes that are near-copies of an earlier note on the same task."""
-    copies = 0
+def repeated(failures: Sequence[Failure]) -> int:
+    """Count the notes that repeat an earlier note on the same task."""
+    found = 0
     for index, failure in enumerate(failures):
         before = [each.note for each in failures[:index] if each.task == failure.task and each.note]
-        if failure.note and is_near_copy(failure.note, before):
-            copies += 1
-    return copies
+        if failure.note and repeats(failure.note, before):
+            found += 1
+    return found
 
 
 def counts(folder: Path) -> dict[str, int]:
@@ -121,7 +121,7 @@ def counts(folder: Path) -> dict[str, int]:
         "failures": len(failures),
         "notes": sum(bool(each.note) for each in failures),
         "refusals": sum(refuses(each.note) for each in failures),
-        "near-copies": near_copies(failures),
+        "repeated": repeated(failures),
         "same answer": sum(same_answer(each.answer, each.next_answer) for each in failures),
         "repaired": sum(each.repaired for each in failures),
         "calls": sum(row["llm_calls"] for row in trials),

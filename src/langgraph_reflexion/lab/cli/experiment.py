@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.settings import RunSettings
 
@@ -42,6 +43,8 @@ def experiment(
         list[Path],
         typer.Option(metavar="DIR", help="A recorded run or experiment on which --dry-run bases its estimate."),
     ] = [],  # noqa: B006 - typer copies it
+    fail_below: FailBelow = None,
+    not_worse_than: NotWorseThan = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every combination of an experiment file. The same command resumes it."""
@@ -50,10 +53,11 @@ def experiment(
     from langgraph_reflexion.lab.experiments.locks import locked
     from langgraph_reflexion.lab.experiments.matrix import check
     from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
-    from langgraph_reflexion.lab.experiments.runs import read_runs
+    from langgraph_reflexion.lab.experiments.runs import holds_run, read_run, read_runs
 
     read = read_experiment(file, model, base_url)
     folder = out or Path("runs") / file.stem
+    gate = gate_of(fail_below, not_worse_than, folder)
     recorded, left_out = read_runs(like)
     for why in left_out:
         typer.echo(why, err=True)
@@ -67,9 +71,15 @@ def experiment(
         runs = check(read, folder, given)
         outcomes = _run_all(runs, folder, given, as_json=as_json)
     begun = any((each.folder / "trials.jsonl").exists() for each in outcomes)
-    _print_results(folder, outcomes, begun=begun, as_json=as_json)
+    complaints: list[str] = []
+    if gate and begun:
+        # The folder may hold other runs, which the file no longer has.
+        complaints = gate.complaints([read_run(each.folder) for each in outcomes if holds_run(each.folder)])
+    _print_results(folder, outcomes, complaints, begun=begun, as_json=as_json)
     if not begun:
         raise typer.Exit(2)
+    if complaints:
+        raise typer.Exit(fail("; ".join(complaints), 1))
     finished = all(each.status == "finished" for each in outcomes)
     raise typer.Exit(0 if finished else 1)
 
@@ -126,7 +136,9 @@ def _run_all(runs: "list[PlannedRun]", folder: Path, given: dict[str, Any], *, a
         raise typer.Exit(fail(stopped, 130)) from None
 
 
-def _print_results(folder: Path, outcomes: "list[RunOutcome]", *, begun: bool, as_json: bool) -> None:
+def _print_results(
+    folder: Path, outcomes: "list[RunOutcome]", complaints: list[str], *, begun: bool, as_json: bool
+) -> None:
     """Print the outcomes and, if any run has begun, the comparison."""
     from langgraph_reflexion.lab.experiments.comparison import compare
 
@@ -134,6 +146,7 @@ def _print_results(folder: Path, outcomes: "list[RunOutcome]", *, begun: bool, a
         results: dict[str, Any] = {"dir": str(folder), "outcomes": [each.as_json() for each in outcomes]}
         if begun:
             results.update(compare(folder).as_json())
+        results["below_gate"] = complaints
         typer.echo(json.dumps(results, indent=2))
     elif begun:
         compare(folder).print()

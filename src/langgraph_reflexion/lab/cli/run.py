@@ -9,10 +9,12 @@ import typer
 
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
 from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.settings import RunSettings
 
 if TYPE_CHECKING:
+    from langgraph_reflexion.lab.experiments.gate import Gate
     from langgraph_reflexion.lab.experiments.runner import Summary
 
 RESUMABLE = [*RunSettings.resumable("free", "raise"), "base_url", "database", "lessons"]
@@ -29,15 +31,18 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Run folder; a run in it is resumed.  [default: runs/ENV-SPLIT-STRATEGY-N]"),
     ] = None,
+    fail_below: FailBelow = None,
+    not_worse_than: NotWorseThan = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on tasks, and record every trial.
 
     The tasks are an environment's, or those of a file for your own agent.
     """
+    gate = gate_of(fail_below, not_worse_than, out)
     from langgraph_reflexion.lab.experiments.runner import run
 
-    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json))
+    raise typer.Exit(_run(lambda progress: run(settings, out, progress), as_json, gate))
 
 
 @takes(RunSettings, only=RESUMABLE)
@@ -55,13 +60,14 @@ def resume(
     raise typer.Exit(_run(lambda progress: resume(folder, progress, **given), as_json))
 
 
-def _run(work: Callable[[Any], Any], as_json: bool) -> int:
-    """Run or resume with a progress line, print the results and return the exit status."""
+def _run(work: Callable[[Any], Any], as_json: bool, gate: "Gate | None" = None) -> int:
+    """Run or resume with a progress line, print the results and return the exit status, which a gate may decide."""
     if not as_json:
         say_starting()
     from rich.console import Console
 
     from langgraph_reflexion.lab.experiments.progress import LiveProgress
+    from langgraph_reflexion.lab.experiments.runs import read_run
 
     progress = LiveProgress(Console(stderr=True), hidden=as_json)
     try:
@@ -73,10 +79,17 @@ def _run(work: Callable[[Any], Any], as_json: bool) -> int:
         if not progress.rows:
             raise
         raise ModelFault(f"{error}; {_kept(progress.folder, progress.rows)}", permanent=True) from error
+    complaints: list[str] = []
+    if gate:
+        complaints = gate.complaints([read_run(summary.report.folder)])
     if as_json:
-        typer.echo(json.dumps(summary.as_json(), indent=2))
+        results = summary.as_json()
+        results["below_gate"] = complaints
+        typer.echo(json.dumps(results, indent=2))
     else:
         _print_summary(summary)
+    if complaints:
+        return fail("; ".join(complaints), 1)
     if summary.clean:
         return 0
     return 1

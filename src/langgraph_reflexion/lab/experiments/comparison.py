@@ -12,8 +12,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from langgraph_reflexion.lab.experiments.figures import draw
-from langgraph_reflexion.lab.experiments.group_tables import group_tables, overview_table, pair_table
-from langgraph_reflexion.lab.experiments.groups import RunGroup, caption, group_runs
+from langgraph_reflexion.lab.experiments.group_tables import (
+    diagnostics_left_out,
+    diagnostics_table,
+    group_tables,
+    overview_table,
+    pair_table,
+)
+from langgraph_reflexion.lab.experiments.groups import RunGroup, caption, group_runs, name_without_seed
 from langgraph_reflexion.lab.experiments.html import framed
 from langgraph_reflexion.lab.experiments.metrics import final_answer
 from langgraph_reflexion.lab.experiments.pairing import Pair, pair
@@ -109,7 +115,11 @@ class Comparison:
             tables.append(overview_table(self.groups))
         if compared:
             tables.append(pair_table(self.pairs, self.caption))
-        return tables + of_groups[1:]
+        tables += of_groups[1:]
+        diagnostics = diagnostics_table(self.groups)
+        if diagnostics.rows:
+            tables.append(diagnostics)
+        return tables
 
     def bare_tables(self) -> list[Table]:
         """Return the tables without captions, for a page that says once what they share."""
@@ -124,6 +134,7 @@ class Comparison:
             if unknown:
                 tasks = count(group.report.tasks, "task")
                 said.append(f"{group.name}: ground truth unknown for {unknown} of {tasks}; counted as unsolved.")
+            said += diagnostics_left_out(group)
         for run in self.runs:
             if run.errors:
                 said.append(_on_errors(run))
@@ -230,7 +241,7 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     # Whether the runs are inside the one folder that was given.
     together = len(folders) == 1 and runs[0].folder != Path(folders[0])
     if together:
-        groups = group_runs(runs, _series)
+        groups = group_runs(runs, name_without_seed)
     else:
         groups = group_runs(runs)
     pairs: list[Pair] = []
@@ -240,11 +251,6 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
             pairs.append(pair(one, other))
     reports = tuple(report_run(run) for run in runs)
     return Comparison(reports, groups, tuple(pairs), brief=together, left_out=tuple(left_out))
-
-
-def _series(run: Run) -> str:
-    """Return the name of a run of an experiment without its seed."""
-    return run.folder.name.removesuffix(f"-s{run.settings['seed']}")
 
 
 def _one_apart(one: RunGroup, other: RunGroup) -> bool:

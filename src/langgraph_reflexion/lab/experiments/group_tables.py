@@ -14,6 +14,14 @@ Rows = list[list[Cell]]
 VERDICTS = ("true_positive", "false_positive", "true_negative", "false_negative")
 """The kinds of verdicts, compared with the truth, by their names in a report."""
 
+SIGNS = {
+    "repeated": "repeated reflections",
+    "grounded": "grounded reflections",
+    "asked_again": "asked for once more",
+    "same_answer": "answers handed in again",
+}
+"""The signs of `Diagnostics`, in words."""
+
 
 def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
     """Return the tables of one group or several, without empty ones."""
@@ -56,6 +64,54 @@ def pair_table(pairs: Sequence[Pair], settings: str) -> Table:
     head = ("", "at equal", "solved", "of", "solved alone", "p")
     title = "Task by task: two strategies at equal trials, and at equal tokens"
     return Table(title, head, rows, settings)
+
+
+def diagnostics_table(groups: Sequence[RunGroup]) -> Table:
+    """Return a row for each group and each sign in its diagnostics that some trial could show."""
+    rows: Rows = []
+    for each in groups:
+        of_group = _diagnostics(each)
+        if len(groups) > 1:
+            for row in of_group:
+                row[0] = f"{each.name} {row[0]}"
+        rows += of_group
+    title = "Signs in reflections and answers, and the next trials that solved their task"
+    head = ("", "share", "solved next", "otherwise")
+    return Table(title, head, rows, caption(groups))
+
+
+def diagnostics_left_out(group: RunGroup) -> list[str]:
+    """Return which signs cannot be counted in a group, and why, in sentences."""
+    said: list[str] = []
+    for name, why in group.diagnostics.left_out.items():
+        said.append(f"{group.name}: {SIGNS[name]} are left out: {why}.")
+    return said
+
+
+def _diagnostics(group: RunGroup) -> Rows:
+    """Return the rows of a group's diagnostics."""
+    found = group.diagnostics
+    rows: Rows = []
+    for name, sign in found.signs().items():
+        if not sign.of:
+            continue
+        # Most runs keep every reflection, whatever it says.
+        if name == "asked_again" and not sign.found:
+            continue
+        share = _share_of(sign.found, sign.of)
+        after = _share_of(sign.solved_after, sign.tried_after)
+        otherwise = _share_of(sign.solved_otherwise, sign.tried_otherwise)
+        rows.append([SIGNS[name], share, after, otherwise])
+        if name == "grounded" and found.words:
+            rows.append(["specific words seen", _share_of(found.words_seen, found.words), "", ""])
+    return rows
+
+
+def _share_of(part: int, whole: int) -> str:
+    """Return a part of a whole, and its share; empty without a whole."""
+    if not whole:
+        return ""
+    return f"{part:,} of {whole:,} {part / whole:>4.0%}"
 
 
 def _table(title: str, groups: Sequence[RunGroup], rows: Rows, first: str = "") -> Table:

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from string import ascii_uppercase
 from typing import Any
 
+from langgraph_reflexion.lab.experiments.diagnostics import Diagnostics, diagnose
 from langgraph_reflexion.lab.experiments.metrics import answers_by_trial, final_answer
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, facts
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
@@ -109,6 +111,11 @@ class RunGroup:
                 unknown += 1
         return unknown
 
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """Signs of reflections that do not help, in all runs together; reads their trials again."""
+        return diagnose(self.runs)
+
     def intervals(self) -> list[Interval | None]:
         """Return, for each trial, the 95% interval of the share of solved tasks."""
         trials = len(self.report.solved)
@@ -148,6 +155,7 @@ class RunGroup:
             "intervals": self.intervals(),
             "tasks": self.report.tasks,
             "tokens": self.report.tokens,
+            "diagnostics": self.diagnostics.as_json(),
             "over_seeds": {
                 "seeds": [run.settings["seed"] for run in self.runs],
                 "shares": [each.shares for each in by_seed],
@@ -177,6 +185,11 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
         )
         groups.append(made)
     return tuple(groups)
+
+
+def name_without_seed(run: Run) -> str:
+    """Return the name of a run's folder without the seed that an experiment adds to it."""
+    return run.folder.name.removesuffix(f"-s{run.settings['seed']}")
 
 
 def _strategy(run: Run) -> str:

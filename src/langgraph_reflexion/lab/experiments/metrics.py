@@ -107,14 +107,18 @@ def failure(row: TrialRow) -> str | None:
     reason: str = row["stop_reason"]
     if reason == "fault":
         return "fault"
-    solved = row["success"]
-    if solved is None:
-        solved = row["verdict"]
-    if solved or reason == "budget":
+    if solved_or_accepted(row) or reason == "budget":
         return None
     if reason == "terminated":
         return WRONG_ANSWER
     return reason
+
+
+def solved_or_accepted(row: TrialRow) -> bool:
+    """Return whether a trial solved its task; where the truth is unknown, the verdict stands for it."""
+    if row["success"] is None:
+        return bool(row["verdict"])
+    return row["success"]
 
 
 def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:

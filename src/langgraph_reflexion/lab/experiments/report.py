@@ -24,7 +24,6 @@ from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.models.recorded import REJECTED, ended_at_no_gain
-from langgraph_reflexion.support.copies import is_near_copy
 
 
 class Metric(NamedTuple):
@@ -42,17 +41,16 @@ COSTS: dict[str, Metric] = {
     "output_tokens": Metric("output tokens", ",d", always=True),
     "cost": Metric("cost", ",.4f"),
     "seconds": Metric("seconds in trials", ",.1f"),
-    "tokens_per_solved": Metric("tokens per solved task", ",.0f"),
+    "tokens_per_solved": Metric("tokens per solved task", ",.0f", always=True),
     "cost_per_solved": Metric("cost per solved task", ",.4f"),
     "seconds_per_solved": Metric("seconds per solved task", ",.2f"),
     "reflections_rejected": Metric("reflections rejected", ",d"),
-    "repeated_reflections": Metric("share of repeated reflections", ".0%"),
     "faults": Metric("faults", ",d", always=True),
     "failed_by_error": Metric("tasks ended by an error", ",d"),
 }
 """Calls, tokens, money and time of a run, by their names in the JSON report. Model calls include those of reflections
 and evaluators; calls out of the cache count for nothing else. Seconds are wall time in trials, several of which run
-at once. A reflection is repeated if it says almost word for word what an earlier one on the same task says."""
+at once."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,7 +217,6 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
         "cost_per_solved": _share(cost, solved),
         "seconds_per_solved": _share(seconds, solved),
         "reflections_rejected": rejected,
-        "repeated_reflections": _repeated(run),
         "faults": sum(bool(row["fault"]) for row in rows),
         "failed_by_error": len(run.errors),
     }
@@ -230,21 +227,3 @@ def _share(amount: float, solved: int) -> float | None:
     if not solved:
         return None
     return round(amount / solved, 6)
-
-
-def _repeated(run: Run) -> float:
-    """Return the share of reflections that repeat an earlier one on the same task; 0 without any."""
-    total = 0
-    repeated = 0
-    for trials in run.tasks.values():
-        earlier: list[str] = []
-        for row in trials:
-            text = row["reflection"]
-            if not text:
-                continue
-            total += 1
-            repeated += is_near_copy(text, earlier)
-            earlier.append(text)
-    if not total:
-        return 0.0
-    return round(repeated / total, 4)

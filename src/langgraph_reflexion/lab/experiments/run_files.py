@@ -12,6 +12,7 @@ from langgraph_reflexion.lab.experiments.expected import ReadCalls, ReadKey, Rea
 from langgraph_reflexion.lab.experiments.rows import Key, TrialRow, brief, complete_lines, key_of, row_of
 from langgraph_reflexion.models.recorded import WholeCall, whole_calls
 from langgraph_reflexion.support.files import is_deeper
+from langgraph_reflexion.support.text import as_text
 
 RUN = "run.json"
 TRIALS = "trials.jsonl"
@@ -114,6 +115,14 @@ def calls_at(path: Path, key: Key, places: Mapping[Key, int]) -> list[WholeCall]
         return list(whole_calls(row["calls"]))
     except IndexError as error:
         raise ValueError(f"{where}: a call continues a prompt that was not sent: {REMEDY}") from error
+
+
+def answer_in(row: TrialRow) -> str:
+    """Return the answer of an agent's trial as text; empty without one, or if no run would nest it as deep."""
+    result = row.get("result")
+    if is_deeper(result, DEEPEST):
+        return ""
+    return as_text(result).strip()
 
 
 @contextmanager

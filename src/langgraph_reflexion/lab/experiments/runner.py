@@ -13,6 +13,7 @@ from typing import Any
 
 from langgraph_reflexion.envs.protocols import SupportsPlayedBy
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
+from langgraph_reflexion.lab.experiments.diagnostics import diagnose
 from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
 from langgraph_reflexion.lab.experiments.record import CHECKPOINTS, RunRecord, expect_prompts
@@ -69,6 +70,8 @@ class Summary:
         shown["statuses"] = self.statuses
         shown["faults"] = self.faults
         shown["seconds"] = round(self.seconds, 3)
+        run = read_run(self.report.folder)
+        shown["diagnostics"] = diagnose([run]).as_json()
         return shown
 
 
