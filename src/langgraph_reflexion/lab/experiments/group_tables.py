@@ -40,6 +40,7 @@ def group_tables(groups: Sequence[RunGroup]) -> list[Table]:
         title = "Verdict against truth, and share of the same verdict"
         tables.append(_table(title, judged, _verdicts(judged), "answers returned"))
     tables.append(_table("Cost", groups, _costs(groups)))
+    tables.append(_models(groups))
     tables.append(_table("Trials with a note", groups, _notes(groups)))
     return [table for table in tables if table.rows]
 
@@ -236,6 +237,19 @@ def _measures(groups: Sequence[RunGroup]) -> Rows:
                 row.append("")
         rows.append(row)
     return rows
+
+
+def _models(groups: Sequence[RunGroup]) -> Table:
+    """Return a table of what each model was asked, with a row for each group and model."""
+    rows: Rows = []
+    for each in groups:
+        for model, usage in each.report.models.items():
+            name = model
+            if len(groups) > 1:
+                name = f"{each.name} {model}"
+            tokens = f"{usage['input_tokens'] + usage['output_tokens']:,d}"
+            rows.append([name, f"{usage['llm_calls']:,d}", tokens, f"{usage['cost']:,.4f}"])
+    return Table("By model", ["", "calls", "tokens", "cost"], rows, caption(groups))
 
 
 def _failures(groups: Sequence[RunGroup]) -> Table:

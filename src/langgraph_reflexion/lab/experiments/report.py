@@ -21,9 +21,9 @@ from langgraph_reflexion.lab.experiments.metrics import (
 from langgraph_reflexion.lab.experiments.provenance import is_oracle
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
-from langgraph_reflexion.lab.in_turn import model_names
+from langgraph_reflexion.lab.in_turn import model_names, model_of
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.models.recorded import REJECTED, ended_at_no_gain
+from langgraph_reflexion.models.recorded import NO_USAGE, REJECTED, Usage, add_usage, ended_at_no_gain
 
 
 class Metric(NamedTuple):
@@ -87,6 +87,8 @@ class RunReport:
     answers: dict[str, int] | None
     """The same over the answers that the loop returned, one per task (Table 2 of the paper)."""
     costs: dict[str, float | None]
+    models: dict[str, Usage]
+    """What each model was asked, where several took part; empty where one did all."""
     errors: dict[str, str]
     """Tasks ended by an exception of a bug, with the exception in one line."""
     notes: dict[str, int]
@@ -176,6 +178,7 @@ def report_run(run: Run) -> RunReport:
         unverified=sum(row.get("unverified", False) for row in rows),
         answers=verdicts_on_answers,
         costs=_costs(run, solved_at_last),
+        models=_models(run),
         errors=run.errors,
         notes=_notes(rows),
     )
@@ -220,6 +223,18 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
         "faults": sum(bool(row["fault"]) for row in rows),
         "failed_by_error": len(run.errors),
     }
+
+
+def _models(run: Run) -> dict[str, Usage]:
+    """Return the usage of each model, where several took part; empty where one did all."""
+    by_model: dict[str, Usage] = {}
+    for row in run.trials:
+        for node, usage in row.get("usage", {}).items():
+            name = model_of(run.settings, row["trial"], node)
+            by_model[name] = add_usage(by_model.get(name, NO_USAGE), usage)
+    if len(by_model) < 2:
+        return {}
+    return by_model
 
 
 def _share(amount: float, solved: int) -> float | None:
