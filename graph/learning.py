@@ -5,20 +5,18 @@ from typing import Any, NamedTuple, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import StateSnapshot
-from typing_extensions import TypedDict
 
 from langgraph_reflexion.agents.middleware import ReflexionMiddleware
 from langgraph_reflexion.agents.transcript import as_message, is_cut_off, is_message, result_of, steps_of
 from langgraph_reflexion.agents.world import AgentEnvironment
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
-from langgraph_reflexion.loop.context import ReflexionContext
 from langgraph_reflexion.loop.episodes import new_episode
 from langgraph_reflexion.nodes.learn import LateNews, Learn, Learned, verdict_of
+from langgraph_reflexion.nodes.learning import learning_node
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.state import Attempt, Evaluation, ReflexionState
 from langgraph_reflexion.support.copies import digest_of
@@ -75,7 +73,7 @@ async def alearn_from(
 ) -> Learned:
     """Do the same as `learn_from`, asynchronously."""
     config = config or {}
-    reflect = _reflect_of(graph)
+    reflect = reflect_of(graph)
     if messages is not None:
         found = _Found(_state_of_messages(reflect, messages, "messages="), partial=False, has_lessons=False)
     elif isinstance(graph, ReflexionMiddleware):
@@ -85,7 +83,7 @@ async def alearn_from(
     else:
         found = await _found(graph, reflect, config)
     news = _news(reflect, found, success, words)
-    learning = _learning_graph(Learn(reflect), store or _store_of(graph))
+    learning = learning_node(Learn(reflect), store or store_of(graph))
     # The thread is named in the lesson's source, and not run.
     done = await learning.ainvoke({"news": news}, config)
     return cast(Learned, done["learned"])
@@ -101,28 +99,7 @@ class _Found(NamedTuple):
     """Whether it is known which lessons the trial was shown, so that their numbers can be corrected."""
 
 
-class _LearningState(TypedDict):
-    """The state of the graph of one node in which a trial is learned from."""
-
-    news: LateNews
-    learned: Learned
-
-
-def _learning_graph(learn: Learn, store: BaseStore | None) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return a graph that only learns: in it, store, context and tracing are those of any node."""
-
-    async def run(state: _LearningState, config: RunnableConfig) -> dict[str, Any]:
-        return {"learned": await learn(state["news"], config)}
-
-    builder = StateGraph(_LearningState, context_schema=ReflexionContext)
-    builder.add_node("learn", run)
-    builder.add_edge(START, "learn")
-    builder.add_edge("learn", END)
-    # Inside a node of another graph it would write to that graph's checkpointer.
-    return builder.compile(checkpointer=False, store=store, name="learn_from")
-
-
-def _reflect_of(graph: Learning) -> Reflect:
+def reflect_of(graph: Learning) -> Reflect:
     """Return the node that reflects.
 
     Raises:
@@ -141,7 +118,8 @@ def _reflect_of(graph: Learning) -> Reflect:
     return reflect
 
 
-def _store_of(graph: Learning) -> BaseStore | None:
+def store_of(graph: Learning) -> BaseStore | None:
+    """Return the store that a graph was compiled with, if it has one."""
     if isinstance(graph, ReflexionMiddleware):
         return None
     store: BaseStore | None = graph.store

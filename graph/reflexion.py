@@ -36,6 +36,7 @@ from langgraph_reflexion.nodes.act import Act
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
+from langgraph_reflexion.nodes.learning import learn_in_background
 from langgraph_reflexion.nodes.node import Node
 from langgraph_reflexion.nodes.observe import Observe
 from langgraph_reflexion.nodes.reflect import Reflect
@@ -199,7 +200,7 @@ def create_reflexion(
         keys = own_keys(schemas["state_schema"])
         loop |= agent_nodes(played.agents, reset, evaluate, stops, prompts, options.prices, keys)
 
-    if memory.learns and judge.teaches:
+    if memory.learns_now and judge.teaches:
         # The reflection on the last trial is a lesson for other tasks; the node leaves it out where it would be none.
         rules = replace(rules, reflects_at_end=True)
     graph = ReflexionGraph(
@@ -411,6 +412,7 @@ class ReflexionGraph(StateGraph[Any, Any, Any, Any]):
         self.pool = pool
         self.clients = clients
         self.pauses = pauses
+        learn_in_background(loop["reflect"])
 
     def __repr__(self) -> str:
         name = self.pool.environment.name

@@ -119,7 +119,10 @@ class Evaluate:
         update["notes"] = notes
         update["status"] = status
         update["fault"] = fault
-        update |= await self.memory.lessons.record_trial(state, record, config, affordable=not used_up)
+        learned = await self.memory.lessons.record_trial(
+            state, record, config, affordable=not used_up, last=status == "failed"
+        )
+        update |= learned
         return with_answer(state, update, config)
 
     async def _judged(self, state: ReflexionState, config: RunnableConfig) -> tuple[ReflexionState, Update]:

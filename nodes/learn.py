@@ -80,7 +80,7 @@ class Learn:
             Fault: the store failed.
         """
         news = replace(news, words=plain(news.words))
-        lessons = self._lessons()
+        lessons = self.expect_lessons()
         store = self.reflect.memory.lessons.store_of(lessons, config)
         key = self._key(news, config)
         before = await store.late_verdict(key)
@@ -105,11 +105,17 @@ class Learn:
         if source.text:
             await store.reinstate(source.key)
         # Last: after a crash before this, the same is done again, under the same keys.
-        await store.add([self._verdict(news, source, before, turns)])
+        cost = account.usage["cost"]
+        await store.add([self._verdict(news, source, before, turns, cost)])
         await store.tidy()
         return self._learned(source, news, account.usage, new=True)
 
-    def _lessons(self) -> Lessons:
+    def expect_lessons(self) -> Lessons:
+        """Return the settings of the lessons.
+
+        Raises:
+            ConfigurationError: the graph has none, or a person approves its reflections.
+        """
         memory = self.reflect.memory.lessons
         if memory.lessons is None:
             raise ConfigurationError(NO_LESSONS)
@@ -194,11 +200,14 @@ class Learn:
             if found and found.outcome == opposite:
                 await store.withdraw(key)
 
-    def _verdict(self, news: LateNews, source: LessonSource, before: LateVerdict | None, turns: int) -> LateVerdict:
+    def _verdict(
+        self, news: LateNews, source: LessonSource, before: LateVerdict | None, turns: int, cost: float
+    ) -> LateVerdict:
         taught = ""
         sources: list[str] = []
         if before:
             sources = before.sources
+            cost += before.cost
         if source.text:
             taught = source.key
             # Each once, the latest last.
@@ -212,6 +221,7 @@ class Learn:
             turns=turns,
             source=taught,
             sources=sources[-KNOWN_SOURCES:],
+            cost=cost,
             date=now(),
         )
 

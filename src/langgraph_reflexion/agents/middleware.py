@@ -49,6 +49,7 @@ from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.usage import UsageCallback
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
+from langgraph_reflexion.nodes.learning import learn_in_background
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.prompts import Prompts, load_prompts
 from langgraph_reflexion.state import Attempt, Strategy, Update, with_trials
@@ -184,6 +185,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._check = HeuristicCheck(heuristic or rules.heuristic, budgets)
         self._evaluate = EvaluateAgent(judge, pool, budgets, rules, kept, approval, known, own_keys=keys)
         self.reflect = Reflect(client, environment, self.prompts, kept, rules, options.seed)
+        learn_in_background(self.reflect)
 
     async def abefore_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update:
         """Begin the task of the last human message."""

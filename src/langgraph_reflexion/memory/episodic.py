@@ -58,6 +58,11 @@ class Memory:
         """Whether lessons for other tasks are written."""
         return self.lessons is not None and self.lessons.learn != "never"
 
+    @property
+    def learns_now(self) -> bool:
+        """Whether they are written before an answer is returned."""
+        return self.lessons is not None and self.lessons.learn == "now"
+
     @classmethod
     def of(cls, given: "Memory | Lessons | int | None") -> "Memory":
         """Return the given memory, one with the given lessons, or one of the given number of reflections."""

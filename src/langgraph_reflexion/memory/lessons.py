@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -15,7 +15,8 @@ from langgraph_reflexion.errors import ConfigurationError, ModelFault, one_of
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import in_context
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, charging, for_record, opening_of
-from langgraph_reflexion.memory.records import LessonSource, LessonUse, Record, escape_for_prompt, now
+from langgraph_reflexion.memory.queue import LearningQueue, to_json
+from langgraph_reflexion.memory.records import LessonSource, LessonUse, QueuedTrial, Record, escape_for_prompt, now
 from langgraph_reflexion.memory.store import LIMIT, LessonStore
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -23,7 +24,12 @@ from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import RecalledLesson, Reflection, ReflexionState, Step, TrialRecord, Update
 
-LearnWhen = Literal["now", "never"]
+LearnWhen = Literal["now", "later", "never"]
+
+REVIEWED = (
+    "Lessons(review=True) and Approval(reflections=True) ask twice about the same lessons: choose whether a person "
+    "approves reflections during the run, or lessons afterwards"
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,12 @@ class Lessons:
             given, and everyone's where neither names a user.
         count: The number of lessons recalled for a task, at most.
         recall: Whether lessons are recalled.
-        learn: When lessons are written: `now`, before the answer is returned; or `never`, unless `learn_from` is
+        learn: When lessons are written for which a model has to be asked: `now`, before the answer is returned;
+            `later`, by a background task, or by another process (`learn_queued`); or `never`, unless `learn_from` is
             called. Trials and the lessons that they had are recorded unless it is `never`. True and False stand for
             `now` and `never`.
+        review: Whether a person has to approve new lessons before they are recalled (`langgraph-reflexion lessons
+            pending`).
         limit: The number of lessons of an environment and user, at most. Beyond it, the least useful are archived:
             they are not recalled until `langgraph-reflexion lessons restore`.
         held_out: The ids of tasks that record nothing, and never get lessons that they taught themselves.
@@ -49,6 +58,7 @@ class Lessons:
     count: int = 3
     recall: bool = True
     learn: LearnWhen | bool = "now"
+    review: bool = False
     limit: int = LIMIT
     held_out: Collection[str] = ()
 
@@ -85,6 +95,12 @@ class LessonMemory:
     """Whether a person approves reflections."""
     trusts_verdicts: bool = True
     """Whether what the evaluator says teaches anything: not where the task's author brings its criteria."""
+    queue: LearningQueue = field(default_factory=LearningQueue)
+    """Starts to work off what is to be learned later."""
+
+    def __post_init__(self) -> None:
+        if self.lessons and self.lessons.review and self.approves:
+            raise ConfigurationError(REVIEWED)
 
     def begin(self, config: RunnableConfig) -> Update:
         """Return the state of a task that has no lessons yet."""
@@ -108,11 +124,11 @@ class LessonMemory:
         return {"lessons": recalled}
 
     def learns_from_last(self, state: ReflexionState) -> bool:
-        """Return whether the reflection on the last trial of a failed task becomes a lesson.
+        """Return whether the reflection on the last trial of a failed task becomes a lesson at once.
 
         Where a person approves reflections, it does not: nobody is asked about a task that has ended.
         """
-        return self._learns(state) and not self.approves
+        return self._learns(state) and not self.approves and not self._defers
 
     async def record_reflection(
         self, state: ReflexionState, reflections: list[Reflection], config: RunnableConfig, *, approved: bool
@@ -134,16 +150,27 @@ class LessonMemory:
             await self._record_turned(store, state, config)
 
     async def record_trial(
-        self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool
+        self, state: ReflexionState, record: TrialRecord, config: RunnableConfig, *, affordable: bool, last: bool
     ) -> Update:
-        """Record a finished trial, and a lesson from success if a model call for it is affordable."""
+        """Record a finished trial, and a lesson from success if a model call for it is affordable.
+
+        Args:
+            state: The state at the end of the trial.
+            record: The trial's record.
+            config: The node's config.
+            affordable: Whether a budget allows a further call.
+            last: Whether the task has failed with this trial.
+        """
         lessons = self.lessons
         if lessons is None or record["verdict"] is None or not self._learns(state):
             return {}
         store = self.store_of(lessons, config)
         update: Update = {}
         records: list[Record] = []
-        if record["verdict"] and affordable:
+        queues = self._defers and affordable and (last or record["verdict"])
+        if queues and not self.approves:
+            records.append(self._queued(state, record, config))
+        elif record["verdict"] and affordable:
             with charging(state, "evaluate") as paid:
                 text = await self._from_success(state, config)
             # The trial has been accounted for before, without this call.
@@ -155,7 +182,40 @@ class LessonMemory:
         records.append(self.use(state, config, success=record["verdict"]))
         await self._add(store, *records)
         await self.options.retries(store.tidy)
+        if queues:
+            self.queue.start(store)
         return update
+
+    @property
+    def namespace(self) -> str:
+        """The name under which the lessons are kept."""
+        if self.lessons and self.lessons.environment:
+            return self.lessons.environment
+        return self.environment
+
+    @property
+    def limit(self) -> int:
+        """The number of lessons of a user, at most."""
+        if self.lessons:
+            return self.lessons.limit
+        return LIMIT
+
+    @property
+    def _defers(self) -> bool:
+        return self.lessons is not None and self.lessons.learn == "later"
+
+    def _queued(self, state: ReflexionState, record: TrialRecord, config: RunnableConfig) -> QueuedTrial:
+        """Return the record of a trial that is to be learned from later."""
+        trial = _trial(state, config)
+        return QueuedTrial(
+            run=trial["run"],
+            task=trial["task"],
+            trial=trial["trial"],
+            success=bool(record["verdict"]),
+            thread=trial["thread"],
+            state=to_json(state, record),
+            date=trial["date"],
+        )
 
     def store_of(self, lessons: Lessons, config: RunnableConfig) -> LessonStore:
         """Return the lessons of the environment and of the run's user.
@@ -169,7 +229,7 @@ class LessonMemory:
         user = lessons.user
         if user is None:
             user = _user_of(config)
-        return LessonStore(store, lessons.environment or self.environment, user, limit=lessons.limit)
+        return LessonStore(store, self.namespace, user, limit=lessons.limit)
 
     def _learns(self, state: ReflexionState) -> bool:
         lessons = self.lessons
@@ -194,7 +254,11 @@ class LessonMemory:
 
     def source(self, state: ReflexionState, config: RunnableConfig, text: str, outcome: str) -> LessonSource:
         """Return the record of a trial that has taught a lesson, by its `outcome`: `failure` or `success`."""
+        pending: bool | None = None
+        if self.lessons and self.lessons.review:
+            pending = True
         return LessonSource(
+            pending=pending,
             text=text,
             outcome=outcome,
             instruction=state["task"]["instruction"],

@@ -136,6 +136,8 @@ class LessonSource(Record):
     """What a person said of the trial after the fact; None if nobody has."""
     partial: bool | None = None
     """True if the trajectory was gone, and only question and answer were known; None otherwise."""
+    pending: bool | None = None
+    """True if a person has to approve the lesson before it is recalled; None otherwise."""
 
     @property
     def key(self) -> str:
@@ -203,7 +205,33 @@ class LateVerdict(Record):
     """The key of the source of the lesson that the latest words have taught; empty if nothing was learned."""
     sources: list[str] = Field(default_factory=list)
     """Those of all lessons that were learned from the trial after the fact, whatever the verdict then."""
+    cost: float = 0.0
+    """The money that learning from the trial after the fact has cost."""
     date: str
+
+    @property
+    def key(self) -> str:
+        return trial_key(self.run, self.task, self.trial)
+
+
+class QueuedTrial(Record):
+    """A trial from which a lesson is to be learned later. No recall reads it."""
+
+    stored_as = "queue"
+
+    run: str
+    task: str
+    trial: int
+    success: bool
+    """The evaluator's verdict."""
+    thread: str = ""
+    state: dict[str, Any]
+    """What is known of the trial, as plain JSON: `nodes.learn.to_json`."""
+    date: str
+    attempts: int = 0
+    """How often it was begun to learn from it."""
+    leased_until: str = ""
+    """Until then another worker leaves it alone."""
 
     @property
     def key(self) -> str:
@@ -224,6 +252,10 @@ class LessonEdit(Record):
     date: str
     text: Text | None = None
     retired: bool | None = None
+    approved: bool | None = None
+    """Whether a pending lesson is approved or rejected."""
+    by: str | None = None
+    """Who has changed it, as far as that is known."""
 
 
 class Tally(BaseModel):

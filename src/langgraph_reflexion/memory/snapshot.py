@@ -59,6 +59,16 @@ class Lesson:
     """Whether it had to make room for others, and is only kept."""
     kept: bool = False
     """Whether a person wants it recalled, whatever the numbers."""
+    pending: bool = False
+    """Whether a person has to approve it before it is recalled."""
+
+    @property
+    def first_source(self) -> LessonSource:
+        """The source that stays: the first, but of a lesson that is not pending one that was not under review."""
+        for source in self.sources:
+            if not source.pending:
+                return source
+        return self.sources[0]
 
     @property
     def recalled(self) -> int:
@@ -276,9 +286,14 @@ def _by_date_and_run(use: LessonUse) -> tuple[str, str, int]:
 
 def _apply_edits(lesson: Lesson) -> None:
     """Change a lesson as people have said: their word counts, whatever the numbers."""
+    # A trial that was not under review has taught it as well, or nobody has decided yet.
+    lesson.pending = bool(lesson.sources) and all(source.pending for source in lesson.sources)
     for edit in lesson.edits:
         if edit.text is not None:
             lesson.text = edit.text
+        if edit.approved is not None:
+            lesson.pending = False
+            lesson.retired = not edit.approved
         if edit.retired is not None:
             lesson.retired = edit.retired
             lesson.kept = not edit.retired

@@ -23,6 +23,7 @@ from langgraph_reflexion.memory.records import (
     LessonSource,
     LessonSummary,
     LessonTally,
+    QueuedTrial,
     Record,
     now,
     plain,
@@ -70,6 +71,7 @@ class LessonStore:
         if not environment or user == "":
             raise ConfigurationError("lessons are kept by environment and user; neither may be an empty name")
         self.store = store
+        self.user = user
         self.limit = limit
         owner = EVERYONE
         if user is not None:
@@ -110,7 +112,7 @@ class LessonStore:
             if order is None:
                 order = snapshot.search(query)
             found = [snapshot.lessons[key] for key in order if key in snapshot.lessons]
-            fitting = [lesson for lesson in found if not lesson.retired]
+            fitting = [lesson for lesson in found if not (lesson.retired or lesson.pending)]
             if of_others:
                 fitting = [lesson for lesson in fitting if task["id"] not in lesson.tasks]
             return fitting[:count]
@@ -134,6 +136,28 @@ class LessonStore:
         if item is None:
             return None
         return LateVerdict.model_validate(item.value)
+
+    async def queued(self) -> list[QueuedTrial]:
+        """Return the trials that are to be learned from, the oldest first."""
+        [found] = await _run(self.store, [SearchOp(self._space(QueuedTrial.stored_as), limit=NO_LIMIT)])
+        trials = [QueuedTrial.model_validate(item.value) for item in self._own_items(found)]
+        return sorted(trials, key=lambda trial: (trial.date, trial.key))
+
+    async def still_queued(self, key: str) -> QueuedTrial | None:
+        """Return a queued trial as it is now; None if it was learned from meanwhile."""
+        [item] = await _run(self.store, [GetOp(self._space(QueuedTrial.stored_as), key)])
+        if item is None:
+            return None
+        return QueuedTrial.model_validate(item.value)
+
+    async def dequeue(self, trial: QueuedTrial) -> None:
+        """Remove a trial that was learned from."""
+        await _run(self.store, [self._remove(QueuedTrial.stored_as, trial.key)])
+
+    async def spent(self) -> float:
+        """Return the money that learning after the fact has cost for this user."""
+        [found] = await _run(self.store, [SearchOp(self._space(LateVerdict.stored_as), limit=NO_LIMIT)])
+        return sum(LateVerdict.model_validate(item.value).cost for item in self._own_items(found))
 
     async def source(self, key: str) -> LessonSource | None:
         """Return the source of a lesson by its key; None if there is none, or its lesson was archived."""
@@ -219,7 +243,7 @@ class LessonStore:
             summaries.append(snapshot.own.key)
         removed = [self._remove("summaries", key) for key in summaries]
         removed += [self._remove("uses", key) for key in snapshot.records["uses"] if key in counted]
-        firsts = {lesson.id: lesson.sources[0] for lesson in live.values()}
+        firsts = {lesson.id: lesson.first_source for lesson in live.values()}
         for key, source in snapshot.records["sources"].items():
             if not isinstance(source, LessonSource):
                 continue
@@ -362,6 +386,21 @@ def _without_equals(record: Record) -> list[str]:
         if text and text not in fields:
             fields[text] = field
     return list(fields.values())
+
+
+async def users_with_queues(store: BaseStore, environment: str) -> list[str | None]:
+    """Return the users of an environment who have queued trials; None stands for everyone."""
+    condition = MatchCondition("prefix", (ROOT, _escape(environment)))
+    [spaces] = await _run(store, [ListNamespacesOp((condition,), limit=NO_LIMIT)])
+    users: set[str | None] = set()
+    for space in spaces:
+        if len(space) != 4 or space[3] != QueuedTrial.stored_as or space[1] != _escape(environment):
+            continue
+        if space[2] == EVERYONE:
+            users.add(None)
+        else:
+            users.add(_unescape(space[2].removeprefix(_USER)))
+    return sorted(users, key=str)
 
 
 async def environments(store: BaseStore) -> list[str]:

@@ -16,6 +16,7 @@ from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.lab.cli.listing import list_runs
 from langgraph_reflexion.lab.cli.play import play
 from langgraph_reflexion.lab.cli.report import report, show
+from langgraph_reflexion.lab.cli.review import learn as learn
 from langgraph_reflexion.lab.cli.run import resume, run
 from langgraph_reflexion.lab.cli.sandbox import sandbox
 from langgraph_reflexion.support.files import own_table

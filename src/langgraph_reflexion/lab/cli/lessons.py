@@ -34,6 +34,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines.")]
 User = Annotated[
     str | None, typer.Option(metavar="NAME", help="The user whose lessons they are.  [default: everyone's]")
 ]
+By = Annotated[str | None, typer.Option(metavar="NAME", help="Who decides.  [default: the name of the login]")]
 
 
 @lessons.command("list")
@@ -42,7 +43,7 @@ def list_lessons(where: Where, env: Env = None, user: User = None, as_json: AsJs
 
     These are the trials that taught a lesson, those that recalled it, and the successes among them.
     """
-    found = list(_snapshot(where, env, user).lessons.values())
+    found = list(snapshot_of(where, env, user).lessons.values())
     if as_json:
         typer.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
         return
@@ -87,6 +88,7 @@ def _as_json(lesson: "Lesson") -> dict[str, Any]:
         "from": lesson.outcomes,
         "retired": lesson.retired,
         "archived": lesson.archived,
+        "pending": lesson.pending,
         "sources": lesson.tally.sources,
         "recalled": lesson.recalled,
         "succeeded": lesson.succeeded,
@@ -99,6 +101,8 @@ def _mark(lesson: "Lesson") -> str:
         return "archived"
     if lesson.retired:
         return "retired"
+    if lesson.pending:
+        return "pending"
     return ""
 
 
@@ -107,7 +111,7 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
     """Show a lesson, its sources and its latest uses."""
     from langgraph_reflexion.support.text import count, printable
 
-    found = _snapshot(where, env, user).find(lesson)
+    found = snapshot_of(where, env, user).find(lesson)
     title = f"{found.id}  {_mark(found)}".rstrip()
     typer.echo(f"{title}\n")
     for line in found.text.split("\n"):
@@ -124,8 +128,9 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
         if use.before is None:
             typer.echo(printable(_use_in_words(use)))
     for edit in found.edits:
-        changed = [name for name in edit.stored() if name not in ("lesson", "date")]
-        typer.echo(f"- Edited by a person on {edit.date[:10]}: {', '.join(changed)}")
+        changed = [name for name in edit.stored() if name not in ("lesson", "date", "by")]
+        who = printable(edit.by or "a person")
+        typer.echo(f"- Edited by {who} on {edit.date[:10]}: {', '.join(changed)}")
     if found.retired:
         _suggest("restore", where, found.id, env, user)
     else:
@@ -158,6 +163,7 @@ def edit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The new text; - for standard input.")],
     env: Env = None,
     user: User = None,
+    by: By = None,
 ) -> None:
     """Change the text of a lesson; its sources and statistics are kept."""
     from langgraph_reflexion.memory.records import plain
@@ -170,19 +176,19 @@ def edit(
     text = plain(written)
     if not text:
         raise ConfigurationError("the new text is empty: retire the lesson instead")
-    _change(where, env, user, lesson, "is edited", text=text)
+    change(where, env, user, lesson, "is edited", by=by, text=text)
 
 
 @lessons.command()
-def retire(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+def retire(where: Where, lesson: Id, env: Env = None, user: User = None, by: By = None) -> None:
     """Stop recalling a lesson, whatever its statistics."""
-    _change(where, env, user, lesson, "is retired", retired=True)
+    change(where, env, user, lesson, "is retired", by=by, retired=True)
 
 
 @lessons.command()
-def restore(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
+def restore(where: Where, lesson: Id, env: Env = None, user: User = None, by: By = None) -> None:
     """Recall a lesson again, whatever its statistics, also one that had to make room for others."""
-    _change(where, env, user, lesson, "may be recalled again", retired=False)
+    change(where, env, user, lesson, "may be recalled again", by=by, retired=False)
 
 
 @lessons.command("export")
@@ -192,7 +198,7 @@ def export_lessons(where: Where, file: File, env: Env = None, user: User = None)
     from langgraph_reflexion.support.text import count
 
     records = _with(where, env, user, lambda store: write_lessons(store, file))
-    lessons = _snapshot(where, env, user).lessons
+    lessons = snapshot_of(where, env, user).lessons
     typer.echo(f"{count(records, 'record')} of {count(len(lessons), 'lesson')} written to {file}")
 
 
@@ -239,7 +245,7 @@ def _with(
     async def run() -> T:
         async with open_lessons(where) as store:
             present = await environments(store)
-            name = _environment(present, env, create=create)
+            name = environment_of(present, env, create=create)
             return await work(LessonStore(store, name, user))
 
     if not create or env is None:
@@ -247,7 +253,7 @@ def _with(
     return asyncio.run(run())
 
 
-def _environment(present: Sequence[str], named: str | None, *, create: bool) -> str:
+def environment_of(present: Sequence[str], named: str | None, *, create: bool) -> str:
     """Return the environment whose lessons are meant, of those in a store."""
     if named is not None and (named in present or create):
         return named
@@ -259,20 +265,23 @@ def _environment(present: Sequence[str], named: str | None, *, create: bool) -> 
     raise ConfigurationError(f"name the environment with --env: the store has {known}")
 
 
-def _snapshot(where: str, env: str | None, user: str | None) -> "LessonSnapshot":
+def snapshot_of(where: str, env: str | None, user: str | None) -> "LessonSnapshot":
     """Return the lessons of an environment and a user as they are now."""
     return _with(where, env, user, lambda store: store.snapshot())
 
 
-def _change(where: str, env: str | None, user: str | None, lesson: str, done: str, **change: Any) -> None:
+def change(
+    where: str, env: str | None, user: str | None, lesson: str, done: str, *, by: str | None = None, **change: Any
+) -> None:
     """Record a person's edit, and say that it is done."""
+    who = login_name(by)
 
     async def work(store: "LessonStore") -> str:
         from langgraph_reflexion.memory.records import LessonEdit, now
 
         snapshot = await store.snapshot()
         found = snapshot.find(lesson)
-        edit = LessonEdit(lesson=found.id, date=now(), **change)
+        edit = LessonEdit(lesson=found.id, date=now(), by=who, **change)
         await store.add([edit])
         restored = change.get("retired") is False
         if restored and found.archived:
@@ -282,3 +291,18 @@ def _change(where: str, env: str | None, user: str | None, lesson: str, done: st
     changed = _with(where, env, user, work)
     typer.echo(f"{changed} {done}")
     _suggest("show", where, lesson, env, user)
+
+
+def login_name(by: str | None) -> str:
+    """Return who decides: the given name, or that of the login."""
+    import getpass
+
+    if by is not None and not by.strip():
+        raise ConfigurationError("--by is empty: name who decides")
+    if by is not None:
+        return by
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        # A container's user may have no name.
+        return Path.home().name or "somebody"

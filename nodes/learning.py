@@ -1,0 +1,106 @@
+"""Learning outside of a run: a graph of the node `learn` alone, and what works off the trials that are queued."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from typing_extensions import TypedDict
+
+from langgraph_reflexion.loop.context import ReflexionContext
+from langgraph_reflexion.memory.queue import from_json
+from langgraph_reflexion.memory.records import QueuedTrial
+from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.nodes.learn import LateNews, Learn, Learned
+from langgraph_reflexion.nodes.reflect import Reflect
+
+LEASE = timedelta(minutes=10)
+"""How long a trial is left to the worker that has begun with it."""
+
+MOST_ATTEMPTS = 5
+"""How often it is begun to learn from a trial."""
+
+
+class _LearningState(TypedDict):
+    """The state of the graph of one node in which a trial is learned from."""
+
+    news: LateNews
+    learned: Learned
+
+
+def learning_node(learn: Learn, store: BaseStore | None) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return a graph that only learns: in it, store, context and tracing are those of any node."""
+
+    async def run(state: _LearningState, config: RunnableConfig) -> dict[str, Any]:
+        return {"learned": await learn(state["news"], config)}
+
+    builder = StateGraph(_LearningState, context_schema=ReflexionContext)
+    builder.add_node("learn", run)
+    builder.add_edge(START, "learn")
+    builder.add_edge("learn", END)
+    # Inside a node of another graph it would write to that graph's checkpointer.
+    return builder.compile(checkpointer=False, store=store, name="learn_from")
+
+
+def learn_in_background(reflect: Reflect) -> None:
+    """Let the process work off what its graph queues, with the node that reflects."""
+
+    async def work(store: LessonStore) -> None:
+        await work_off(learning_node(Learn(reflect), store.store), store)
+
+    reflect.memory.lessons.queue.work = work
+
+
+async def work_off(
+    node: CompiledStateGraph[Any, Any, Any, Any], store: LessonStore, budget: float | None = None
+) -> Counter[str]:
+    """Learn from the queued trials of a user, the oldest first.
+
+    Args:
+        node: The graph that learns, `learning_node`.
+        store: The lessons of the user.
+        budget: As for `learn_queued`.
+
+    Raises:
+        Fault: the model or the store failed.
+    """
+    outcomes = Counter[str]()
+    for queued in await store.queued():
+        outcome = await _learned(node, store, budget, queued)
+        outcomes[outcome] += 1
+    return outcomes
+
+
+async def _learned(
+    node: CompiledStateGraph[Any, Any, Any, Any], store: LessonStore, budget: float | None, queued: QueuedTrial
+) -> str:
+    """Learn from a queued trial, and return what became of it."""
+    if await store.late_verdict(queued.key):
+        # A person was faster, or a worker was killed before it could remove the trial.
+        await store.dequeue(queued)
+        return "known"
+    now = datetime.now(UTC)
+    if queued.leased_until > now.isoformat():
+        return "leased"
+    if queued.attempts >= MOST_ATTEMPTS:
+        return "given up"
+    if budget is not None and await store.spent() >= budget:
+        return "over budget"
+    attempts = queued.attempts + 1
+    await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": (now + LEASE).isoformat()})])
+    configurable = {"thread_id": queued.thread}
+    if store.user is not None:
+        configurable["user_id"] = store.user
+    config: RunnableConfig = {"configurable": configurable}
+    news = LateNews(from_json(queued.state), queued.success)
+    try:
+        await node.ainvoke({"news": news}, config)
+    except Exception:
+        # Whoever comes next need not wait for the lease to end.
+        await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])
+        raise
+    await store.dequeue(queued)
+    return "learned"

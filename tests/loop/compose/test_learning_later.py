@@ -1,0 +1,295 @@
+"""Lessons that are learned after the answer has left, and lessons that a person has to approve."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from langgraph_reflexion import (
+    Approval,
+    ConfigurationError,
+    Lessons,
+    ModelOptions,
+    ReflexionMiddleware,
+    alearn_from,
+    create_reflexion,
+)
+from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.graph.later import alearn_queued, learn_queued
+from langgraph_reflexion.memory.records import LessonEdit, QueuedTrial, now
+from langgraph_reflexion.memory.store import LessonStore, open_lessons
+from langgraph_reflexion.models.usage import Price
+from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.testing import ScriptedChatModel
+
+LATER = Lessons(learn="later")
+NOON = "The office closes at noon, as the sign at its door says."
+ANN = {"configurable": {"thread_id": "1", "user_id": "ann"}}
+
+
+class Held(ScriptedChatModel):
+    """A model that reflects only when it may."""
+
+    may: asyncio.Event
+
+    async def _agenerate(self, *args: Any, **options: Any) -> Any:
+        await self.may.wait()
+        return await super()._agenerate(*args, **options)
+
+
+def service(reflects: Any, store: Any, *, right: bool = True, memory: Lessons = LATER, **options: Any) -> Any:
+    """A chat whose agent gives one answer, compiled."""
+    agent = create_agent(ScriptedChatModel(replies=["At noon."] * 9), [])
+    graph = create_reflexion(
+        reflects, actor=agent, evaluator=lambda result: right, memory=memory, max_trials=1, **options
+    )
+    return graph.compile(checkpointer=InMemorySaver(), store=store)
+
+
+async def queue(store: Any, user: str | None = "ann") -> list[QueuedTrial]:
+    return await LessonStore(store, "agent", user).queued()
+
+
+async def texts(store: Any, user: str | None = "ann") -> list[str]:
+    """The lessons that are recalled."""
+    live = (await LessonStore(store, "agent", user).snapshot()).live
+    return [lesson.text for lesson in live if not (lesson.retired or lesson.pending)]
+
+
+async def settled(store: Any) -> None:
+    """Wait until nothing is queued."""
+    async with asyncio.timeout(20):
+        while await queue(store):  # noqa: ASYNC110 - the store tells nobody
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("right", [True, False])
+async def test_the_answer_leaves_before_the_lesson_is_written(right: bool) -> None:
+    model = Held(replies=[NOON], may=asyncio.Event())
+    store = InMemoryStore()
+    chat = service(model, store, right=right)
+    final = await chat.ainvoke({"task": "When does the office close?"}, ANN)
+    # The model cannot have answered yet.
+    assert (final["status"], final["result"]) == ("solved" if right else "failed", "At noon.")
+    assert await texts(store) == []
+    trials = (await LessonStore(store, "agent", "ann").snapshot()).trials
+    assert (trials.trials, trials.succeeded) == (1, int(right)), "the numbers are recorded at once"
+    model.may.set()
+    await settled(store)
+    assert await texts(store) == [NOON]
+    after = (await LessonStore(store, "agent", "ann").snapshot()).trials
+    assert (after.trials, after.succeeded) == (1, int(right))
+    shown = str(model.prompts[0][-1].content)
+    assert "When does the office close?" in shown
+    assert "At noon." in shown
+
+
+async def test_under_invoke_the_library_learns_in_the_background() -> None:
+    store = InMemoryStore()
+    chat = service(ScriptedChatModel(replies=[NOON]), store)
+    await asyncio.to_thread(chat.invoke, {"task": "When?"}, ANN)
+    await settled(store)
+    assert await texts(store) == [NOON]
+
+
+async def test_the_middleware_learns_later_too() -> None:
+    model = Held(replies=[NOON], may=asyncio.Event())
+    store = InMemoryStore()
+    middleware = ReflexionMiddleware(model, evaluator=lambda result: True, memory=LATER)
+    agent = create_agent(ScriptedChatModel(replies=["At noon."]), [], middleware=[middleware], store=store)
+    final = await agent.ainvoke({"messages": [("human", "When?")]}, {"configurable": {"user_id": "ann"}})
+    assert final["messages"][-1].text == "At noon."
+    assert await texts(store) == []
+    model.may.set()
+    await settled(store)
+    assert await texts(store) == [NOON]
+
+
+async def test_what_a_process_has_left_is_learned_by_another(tmp_path: Any) -> None:
+    file = tmp_path / "lessons.db"
+    async with open_lessons(file) as store:
+        for user in ("ann", "bob", None):
+            held = Held(replies=[], may=asyncio.Event())
+            config: Any = {"configurable": {"thread_id": str(user)}}
+            if user:
+                config["configurable"]["user_id"] = user
+            await service(held, store).ainvoke({"task": f"When, {user}?"}, config)
+        # As after a crash: no process has begun with them.
+        for user in ("ann", "bob", None):
+            [left] = await queue(store, user)
+            await LessonStore(store, "agent", user).add([left.model_copy(update={"leased_until": ""})])
+    async with open_lessons(file) as store:
+        model = ScriptedChatModel(replies=["Ann knows that it is noon.", "Bob knows that it is noon.", NOON])
+        chat = service(model, store)
+        counted = await alearn_queued(chat, concurrency=1)
+        assert counted == {"learned": 3}
+        assert sorted([*await texts(store), *await texts(store, "bob"), *await texts(store, None)]) == sorted(
+            ["Ann knows that it is noon.", "Bob knows that it is noon.", NOON]
+        )
+        # Each prompt has the words of its user alone.
+        for prompt in model.prompts:
+            names = [name for name in ("ann", "bob") if f"When, {name}?" in str(prompt)]
+            assert len(names) <= 1
+        assert await alearn_queued(chat) == {}
+
+
+async def put_in_queue(store: Any, **changes: Any) -> Any:
+    """A chat that has queued a trial and cannot learn by itself, as its process has ended."""
+    held = Held(replies=[], may=asyncio.Event())
+    await service(held, store).ainvoke({"task": "When?"}, ANN)
+    [left] = await queue(store)
+    free = {"leased_until": "", **changes}
+    await LessonStore(store, "agent", "ann").add([left.model_copy(update=free)])
+
+
+async def test_a_late_verdict_comes_before_the_queue() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store)
+    [left] = await queue(store)
+    model = ScriptedChatModel(replies=["Say that it closes at five, as the person says."])
+    chat = service(model, store)
+    state = chat.builder.loop["reflect"]
+    assert state is not None
+    # A person answers before anybody has worked off the queue: the trial is known by its run.
+    from langgraph_reflexion.memory.records import LateVerdict
+
+    said = LateVerdict(run=left.run, task=left.task, trial=left.trial, success=False, words="At five.", date=now())
+    await LessonStore(store, "agent", "ann").add([said])
+    assert await alearn_queued(chat) == {"known": 1}
+    assert (await texts(store), await queue(store), model.prompts) == ([], [], [])
+
+
+async def test_a_trial_is_left_to_the_process_that_has_begun_with_it() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store, leased_until="9999")
+    assert await alearn_queued(service(ScriptedChatModel(replies=[]), store)) == {"leased": 1}
+
+
+async def test_a_trial_that_cannot_be_learned_from_is_given_up() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store, attempts=0)
+
+    def breaks(prompt: Any) -> str:
+        raise ZeroDivisionError
+
+    chat = service(ScriptedChatModel(replies=breaks), store)
+    for attempt in range(1, 6):
+        with pytest.raises(ZeroDivisionError):
+            await alearn_queued(chat)
+        [left] = await queue(store)
+        assert (left.attempts, left.leased_until) == (attempt, "")
+    assert await alearn_queued(chat) == {"given up": 1}
+
+
+async def test_a_server_that_is_down_leaves_the_trial_in_the_queue() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store)
+
+    def down(prompt: Any) -> str:
+        raise ConnectionError("no route")
+
+    once = ModelOptions(retries=Retries(attempts=1))
+    with pytest.raises(Fault, match="no route"):
+        await alearn_queued(service(ScriptedChatModel(replies=down), store, options=once))
+    assert len(await queue(store)) == 1
+    assert await alearn_queued(service(ScriptedChatModel(replies=[NOON]), store)) == {"learned": 1}
+    assert await texts(store) == [NOON]
+
+
+async def test_a_bug_in_the_background_is_logged_and_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def breaks(prompt: Any) -> str:
+        raise ZeroDivisionError
+
+    store = InMemoryStore()
+    with caplog.at_level(logging.ERROR):
+        await service(ScriptedChatModel(replies=breaks), store).ainvoke({"task": "When?"}, ANN)
+        async with asyncio.timeout(20):
+            while not caplog.records:  # noqa: ASYNC110 - the log tells nobody
+                await asyncio.sleep(0.01)
+    assert "could not be learned in the background" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert len(await queue(store)) == 1
+
+
+async def test_a_user_who_has_spent_the_budget_learns_nothing_more() -> None:
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0, "total_tokens": 1_000_000}
+    from langchain_core.messages import AIMessage
+
+    store = InMemoryStore()
+    await put_in_queue(store)
+    second = {"configurable": {"thread_id": "2", "user_id": "ann"}}
+    await service(Held(replies=[], may=asyncio.Event()), store).ainvoke({"task": "Where?"}, second)
+    for left in await queue(store):
+        await LessonStore(store, "agent", "ann").add([left.model_copy(update={"leased_until": ""})])
+    model = ScriptedChatModel(replies=[AIMessage(NOON, usage_metadata=usage)] * 2)
+    priced = ModelOptions(prices={"scripted": Price(0.5, 1.0)})
+    chat = service(model, store, options=priced)
+    counted = await alearn_queued(chat, budget=0.4)
+    assert counted == {"learned": 1, "over budget": 1}
+    assert await LessonStore(store, "agent", "ann").spent() == 0.5
+
+
+async def test_pending_lessons_are_recalled_once_they_are_approved() -> None:
+    store = InMemoryStore()
+    model = ScriptedChatModel(replies=[NOON] * 3)
+    chat = service(model, store, memory=Lessons(review=True))
+    await chat.ainvoke({"task": "When does the office close?"}, ANN)
+    lessons = LessonStore(store, "agent", "ann")
+    [lesson] = (await lessons.snapshot()).live
+    assert (lesson.pending, await texts(store)) == (True, [])
+    again = {"configurable": {"thread_id": "2", "user_id": "ann"}}
+    final = await chat.ainvoke({"task": "When does the office close, please?"}, again)
+    assert final["lessons"] == [], "taught twice, it is still pending"
+    await lessons.add([LessonEdit(lesson=lesson.id, date=now(), approved=True, by="eve")])
+    third = {"configurable": {"thread_id": "3", "user_id": "ann"}}
+    final = await chat.ainvoke({"task": "When does the office close?"}, third)
+    assert [each["id"] for each in final["lessons"]] == [lesson.id]
+    assert await texts(store) == [NOON]
+
+
+async def test_a_rejected_lesson_stays_out_and_older_lessons_stay_in() -> None:
+    store = InMemoryStore()
+    await service(ScriptedChatModel(replies=[NOON]), store, memory=Lessons()).ainvoke({"task": "When?"}, ANN)
+    assert await texts(store) == [NOON]
+    reviewed = service(ScriptedChatModel(replies=[NOON, "Ask at the counter."]), store, memory=Lessons(review=True))
+    for thread, task in (("2", "When then?"), ("3", "Where?")):
+        await reviewed.ainvoke({"task": task}, {"configurable": {"thread_id": thread, "user_id": "ann"}})
+    assert await texts(store) == [NOON], "it was live before there was a review"
+    lessons = LessonStore(store, "agent", "ann")
+    [waiting] = [each for each in (await lessons.snapshot()).live if each.pending]
+    await lessons.add([LessonEdit(lesson=waiting.id, date=now(), approved=False)])
+    [rejected] = [each for each in (await lessons.snapshot()).live if each.id == waiting.id]
+    assert (rejected.retired, rejected.pending) == (True, False)
+    await lessons.tidy(force=True)
+    await lessons.tidy(force=True)
+    assert await texts(store) == [NOON]
+
+
+async def test_what_a_person_teaches_after_the_fact_is_reviewed_too() -> None:
+    store = InMemoryStore()
+    chat = service(ScriptedChatModel(replies=["It closes at five on all days."]), store, memory=Lessons(review=True))
+    trace = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": "At noon."}]
+    await alearn_from(chat, ANN, messages=trace, success=False, words="At five.")
+    [lesson] = (await LessonStore(store, "agent", "ann").snapshot()).live
+    assert lesson.pending
+
+
+@pytest.mark.parametrize("memory", [Lessons(review=True)])
+def test_a_review_beside_an_approval_is_refused(memory: Lessons) -> None:
+    model = ScriptedChatModel(replies=[])
+    with pytest.raises(ConfigurationError, match="ask twice about the same lessons"):
+        service(model, InMemoryStore(), memory=memory, approval=Approval(reflections=True))
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"learn"):
+        Lessons(learn="sometimes")  # type: ignore[arg-type]
+    chat = service(ScriptedChatModel(replies=[]), InMemoryStore())
+    with pytest.raises(ConfigurationError, match="concurrency=0"):
+        learn_queued(chat, concurrency=0)
+    with pytest.raises(ConfigurationError, match="pass it as store="):
+        learn_queued(service(ScriptedChatModel(replies=[]), None))
