@@ -55,6 +55,9 @@ async def alearn_queued(
         raise ConfigurationError("learn_queued needs the store of the lessons: pass it as store=")
     node = learning_node(learn, opened)
     users = await users_with_queues(opened, memory.namespace)
+    if memory.fixed_user is not None:
+        # Whatever the lessons of others in this store: they are not this graph's.
+        users = [memory.fixed_user]
     room = asyncio.Semaphore(concurrency)
 
     async def of_user(user: str | None) -> Counter[str]:
@@ -63,6 +66,10 @@ async def alearn_queued(
             return await work_off(node, lessons, budget)
 
     found = Counter[str]()
-    for counted in await asyncio.gather(*map(of_user, users)):
-        found.update(counted)
+    # One user's trouble keeps nobody from learning from the trials of others.
+    outcomes = await asyncio.gather(*map(of_user, users), return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        found.update(outcome)
     return dict(found)

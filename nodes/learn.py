@@ -61,6 +61,8 @@ class LateNews:
     """What a person says of it, if anybody does."""
     partial: bool = False
     """Whether the trajectory is gone, and only question and answer are known."""
+    queued: bool = False
+    """Whether it comes from the queue of what is to be learned later, and not from a person."""
     has_lessons: bool = True
     """Whether it is known which lessons the trial was shown, so that their numbers can be corrected."""
 
@@ -89,6 +91,11 @@ class Learn:
 
         with open_account() as account:
             source = await self._source(store, news, config)
+        if news.queued:
+            # A person may have said something while the model wrote: that counts, and nothing is learned from this.
+            before = await store.late_verdict(key)
+            if before:
+                return await self._known(store, before, partial=news.partial)
         records: list[Record] = []
         if source.text:
             records.append(source)

@@ -1,5 +1,6 @@
 """Learning outside of a run: a graph of the node `learn` alone, and what works off the trials that are queued."""
 
+import contextlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,6 +11,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
+from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.loop.context import ReflexionContext
 from langgraph_reflexion.memory.queue import from_json
 from langgraph_reflexion.memory.records import QueuedTrial
@@ -66,11 +68,22 @@ async def work_off(
 
     Raises:
         Fault: the model or the store failed.
+        Exception: the first bug, after the other trials have been learned from.
     """
     outcomes = Counter[str]()
+    errors: list[Exception] = []
     for queued in await store.queued():
-        outcome = await _learned(node, store, budget, queued)
+        try:
+            outcome = await _learned(node, store, budget, queued)
+        except Fault:
+            raise
+        except Exception as error:
+            # A bug that this trial brings to light keeps nobody from learning from the others.
+            errors.append(error)
+            outcome = "failed"
         outcomes[outcome] += 1
+    if errors:
+        raise errors[0]
     return outcomes
 
 
@@ -78,6 +91,11 @@ async def _learned(
     node: CompiledStateGraph[Any, Any, Any, Any], store: LessonStore, budget: float | None, queued: QueuedTrial
 ) -> str:
     """Learn from a queued trial, and return what became of it."""
+    # Another worker may have been at it since the queue was read.
+    now_queued = await store.still_queued(queued.key)
+    if now_queued is None:
+        return "known"
+    queued = now_queued
     if await store.late_verdict(queued.key):
         # A person was faster, or a worker was killed before it could remove the trial.
         await store.dequeue(queued)
@@ -95,12 +113,17 @@ async def _learned(
     if store.user is not None:
         configurable["user_id"] = store.user
     config: RunnableConfig = {"configurable": configurable}
-    news = LateNews(from_json(queued.state), queued.success)
+    news = LateNews(from_json(queued.state), queued.success, queued=True)
     try:
         await node.ainvoke({"news": news}, config)
-    except Exception:
-        # Whoever comes next need not wait for the lease to end.
-        await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])
+    except BaseException as error:
+        # Whoever comes next need not wait for the lease to end. Only a bug counts as an attempt: a server that is
+        # down and a process that ends say nothing about the trial.
+        is_bug = isinstance(error, Exception) and not isinstance(error, Fault)
+        if not is_bug:
+            attempts = queued.attempts
+        with contextlib.suppress(Fault):
+            await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])
         raise
     await store.dequeue(queued)
     return "learned"

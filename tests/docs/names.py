@@ -67,7 +67,12 @@ GROUPS = [
     Group("models", "Models", "ModelOptions models.load.load_model models.usage.Price support.retries.Retries"),
     Group("models", "Budgets", "Budget Budgets"),
     Group("memory", "Checkpoints", "open_checkpointer support.checkpoints.LatestSaver"),
-    Group("memory", "Memory", "Memory Lessons memory.store.open_lessons learn_from alearn_from nodes.learn.Learned graph.later.learn_queued graph.later.alearn_queued"),
+    Group(
+        "memory",
+        "Memory",
+        "Memory Lessons memory.store.open_lessons learn_from alearn_from nodes.learn.Learned "
+        "graph.later.learn_queued graph.later.alearn_queued",
+    ),
     Group(
         "runs",
         "Runs",

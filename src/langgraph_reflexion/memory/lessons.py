@@ -32,6 +32,12 @@ REVIEWED = (
 )
 
 
+UNASKED = (
+    "Lessons(learn='later') asks nobody, and Approval(reflections=True) wants a person to be asked: choose "
+    "learn='now', or Lessons(review=True) in place of the approval"
+)
+
+
 @dataclass(frozen=True)
 class Lessons:
     """Lessons across tasks, in the store that the graph is compiled with.
@@ -101,6 +107,8 @@ class LessonMemory:
     def __post_init__(self) -> None:
         if self.lessons and self.lessons.review and self.approves:
             raise ConfigurationError(REVIEWED)
+        if self._defers and self.approves:
+            raise ConfigurationError(UNASKED)
 
     def begin(self, config: RunnableConfig) -> Update:
         """Return the state of a task that has no lessons yet."""
@@ -168,7 +176,7 @@ class LessonMemory:
         update: Update = {}
         records: list[Record] = []
         queues = self._defers and affordable and (last or record["verdict"])
-        if queues and not self.approves:
+        if queues:
             records.append(self._queued(state, record, config))
         elif record["verdict"] and affordable:
             with charging(state, "evaluate") as paid:
@@ -192,6 +200,13 @@ class LessonMemory:
         if self.lessons and self.lessons.environment:
             return self.lessons.environment
         return self.environment
+
+    @property
+    def fixed_user(self) -> str | None:
+        """The user whose lessons they are, whatever a run says; None if the run says it."""
+        if self.lessons:
+            return self.lessons.user
+        return None
 
     @property
     def limit(self) -> int:

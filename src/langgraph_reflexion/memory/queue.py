@@ -64,7 +64,9 @@ class LearningQueue:
         loop = asyncio.get_running_loop()
         waiting = self._of_loop.setdefault(loop, _Waiting())
         waiting.stores[store.namespace] = store
-        if len(waiting.tasks) >= MOST_WORKERS:
+        at_work = [task for task in waiting.tasks if not task.done()]
+        if len(at_work) >= MOST_WORKERS or store.namespace in waiting.at_work:
+            # One that is at work looks again when it has finished.
             return
         # Neither callbacks nor traces of the run, which may be over before.
         outside = contextvars.Context()
@@ -76,8 +78,8 @@ class LearningQueue:
         task.add_done_callback(_running.discard)
 
     async def _work_off(self, work: Work, waiting: "_Waiting") -> None:
-        while waiting.stores:
-            _, store = waiting.stores.popitem()
+        while store := waiting.next():
+            waiting.at_work.add(store.namespace)
             try:
                 await work(store)
             except Fault as fault:
@@ -85,6 +87,8 @@ class LearningQueue:
                 _log.warning("lessons are left to be learned later: %s", fault)
             except Exception:
                 _log.exception("a lesson could not be learned in the background; the trial stays in the queue")
+            finally:
+                waiting.at_work.discard(store.namespace)
 
 
 @dataclass
@@ -92,7 +96,16 @@ class _Waiting:
     """The queues that wait for a worker on an event loop."""
 
     stores: dict[tuple[str, ...], LessonStore] = field(default_factory=dict)
+    at_work: set[tuple[str, ...]] = field(default_factory=set)
+    """The namespaces that a worker has taken: two at the same queue would pay twice."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def next(self) -> LessonStore | None:
+        """Return a queue that no other worker has taken, and that waits no longer; None if there is none."""
+        for namespace in self.stores:
+            if namespace not in self.at_work:
+                return self.stores.pop(namespace)
+        return None
 
 
 def to_json(state: ReflexionState, record: TrialRecord) -> dict[str, Any]:
@@ -105,7 +118,13 @@ def to_json(state: ReflexionState, record: TrialRecord) -> dict[str, Any]:
     given = cast(dict[str, Any], state)
     kept = {name: given[name] for name in KEPT if name in given}
     # What an environment or an evaluator has prepared is of no use, and may be large or secret.
-    kept["task"] = {name: value for name, value in kept["task"].items() if name != "prepared"}
+    kept["task"] = {
+        "id": state["task"]["id"],
+        "instruction": state["task"]["instruction"][:LONGEST_KEPT],
+        "kind": state["task"].get("kind") or "",
+    }
+    if state["evaluation"]:
+        kept["evaluation"] = {**state["evaluation"], "feedback": state["evaluation"]["feedback"][:LONGEST_KEPT]}
     kept["episode"] = kept["episode"] | {"snapshot": None}
     kept["trials"] = [*state["trials"], record][-2:]
     kept["trajectory"] = bounded_trial(state["trajectory"])

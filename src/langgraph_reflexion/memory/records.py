@@ -226,7 +226,7 @@ class QueuedTrial(Record):
     """The evaluator's verdict."""
     thread: str = ""
     state: dict[str, Any]
-    """What is known of the trial, as plain JSON: `nodes.learn.to_json`."""
+    """What is known of the trial, as plain JSON: `memory.queue.to_json`."""
     date: str
     attempts: int = 0
     """How often it was begun to learn from it."""

@@ -301,7 +301,7 @@ class LessonStore:
         if before:  # it had been archived, and was taught again
             tally.add(before.tally)
         tally.add(summary.lessons.get(lesson.id, LessonTally()))
-        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.sources[0], tally=tally)
+        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.first_source, tally=tally)
 
     async def _archived(self, lesson: str) -> ArchivedLesson | None:
         [item] = await _run(self.store, [GetOp(self._space(ARCHIVED), lesson)])

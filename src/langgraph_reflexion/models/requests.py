@@ -14,6 +14,9 @@ from langgraph_reflexion.models.faults import is_bug, refused_option, to_fault
 from langgraph_reflexion.models.limits import ReplyLimits
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 
+EMPTY_LINES = "\n\n\n\n"
+"""Where a reply with a tool call ends at the latest."""
+
 
 class Request(NamedTuple):
     """A request to a model, in the terms of this package."""
@@ -108,6 +111,8 @@ class Requests:
             # A provider's own models call tools by themselves, and forced they do so without a thought.
             if self._own_server:
                 options["tool_choice"] = "any"
+                # A small model that writes its call as text goes on with empty lines up to the limit of a reply.
+                options.setdefault("stop", [EMPTY_LINES])
             options["tools"] = request.tools
         temperature = self._own_temperature
         if request.temperature is not None and "temperature" in self._fields:

@@ -20,7 +20,7 @@ from langgraph_reflexion import (
 )
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.graph.later import alearn_queued, learn_queued
-from langgraph_reflexion.memory.records import LessonEdit, QueuedTrial, now
+from langgraph_reflexion.memory.records import LateVerdict, LessonEdit, QueuedTrial, now
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.support.retries import Retries
@@ -146,21 +146,58 @@ async def put_in_queue(store: Any, **changes: Any) -> Any:
     await LessonStore(store, "agent", "ann").add([left.model_copy(update=free)])
 
 
-async def test_a_late_verdict_comes_before_the_queue() -> None:
+class Asks(ScriptedChatModel):
+    """A model in the middle of whose reply a person says something."""
+
+    meanwhile: Any
+
+    async def _agenerate(self, *args: Any, **options: Any) -> Any:
+        await self.meanwhile()
+        return await super()._agenerate(*args, **options)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+async def test_a_late_verdict_comes_before_the_queue(when: str) -> None:
     store = InMemoryStore()
     await put_in_queue(store)
     [left] = await queue(store)
-    model = ScriptedChatModel(replies=["Say that it closes at five, as the person says."])
-    chat = service(model, store)
-    state = chat.builder.loop["reflect"]
-    assert state is not None
-    # A person answers before anybody has worked off the queue: the trial is known by its run.
-    from langgraph_reflexion.memory.records import LateVerdict
-
     said = LateVerdict(run=left.run, task=left.task, trial=left.trial, success=False, words="At five.", date=now())
-    await LessonStore(store, "agent", "ann").add([said])
-    assert await alearn_queued(chat) == {"known": 1}
-    assert (await texts(store), await queue(store), model.prompts) == ([], [], [])
+
+    async def speak() -> None:
+        await LessonStore(store, "agent", "ann").add([said])
+
+    async def nothing() -> None:
+        pass
+
+    if when == "before":
+        await speak()
+        speak = nothing
+    chat = service(Asks(replies=[NOON], meanwhile=speak), store)
+    await alearn_queued(chat)
+    assert (await texts(store), await queue(store)) == ([], [])
+    assert await LessonStore(store, "agent", "ann").late_verdict(left.key) == said
+
+
+async def test_a_graph_with_a_user_of_its_own_learns_for_that_one_alone() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store)
+    team = Lessons(learn="later", user="team")
+    chat = service(ScriptedChatModel(replies=[NOON]), store, memory=team)
+    assert await alearn_queued(chat) == {}
+    assert (await texts(store, "team"), len(await queue(store))) == ([], 1)
+
+
+async def test_two_workers_pay_for_each_trial_once() -> None:
+    store = InMemoryStore()
+    for thread in ("1", "2", "3", "4"):
+        config: Any = {"configurable": {"thread_id": thread, "user_id": "ann"}}
+        await service(Held(replies=[], may=asyncio.Event()), store).ainvoke({"task": f"When, {thread}?"}, config)
+    lessons = LessonStore(store, "agent", "ann")
+    await lessons.add([each.model_copy(update={"leased_until": ""}) for each in await lessons.queued()])
+    model = ScriptedChatModel(replies=[f"{NOON} Number {number} of many." for number in range(9)])
+    chat = service(model, store)
+    await asyncio.gather(alearn_queued(chat), alearn_queued(chat))
+    assert (len(model.prompts), await queue(store)) == (4, [])
 
 
 async def test_a_trial_is_left_to_the_process_that_has_begun_with_it() -> None:
@@ -185,6 +222,26 @@ async def test_a_trial_that_cannot_be_learned_from_is_given_up() -> None:
     assert await alearn_queued(chat) == {"given up": 1}
 
 
+async def test_a_trial_that_raises_keeps_nobody_from_learning_from_others() -> None:
+    store = InMemoryStore()
+    for user in ("ann", "bob"):
+        config: Any = {"configurable": {"thread_id": user, "user_id": user}}
+        for task in ("Broken?", "Whole?"):
+            await service(Held(replies=[], may=asyncio.Event()), store).ainvoke({"task": f"{task} {user}"}, config)
+        lessons = LessonStore(store, "agent", user)
+        await lessons.add([each.model_copy(update={"leased_until": ""}) for each in await lessons.queued()])
+
+    def reply(prompt: Any) -> str:
+        if "Broken? ann" in str(prompt):
+            raise ZeroDivisionError
+        return NOON
+
+    with pytest.raises(ZeroDivisionError):
+        await alearn_queued(service(ScriptedChatModel(replies=reply), store))
+    assert (await texts(store), await texts(store, "bob")) == ([NOON], [NOON])
+    assert [len(await queue(store, user)) for user in ("ann", "bob")] == [1, 0]
+
+
 async def test_a_server_that_is_down_leaves_the_trial_in_the_queue() -> None:
     store = InMemoryStore()
     await put_in_queue(store)
@@ -193,8 +250,9 @@ async def test_a_server_that_is_down_leaves_the_trial_in_the_queue() -> None:
         raise ConnectionError("no route")
 
     once = ModelOptions(retries=Retries(attempts=1))
-    with pytest.raises(Fault, match="no route"):
-        await alearn_queued(service(ScriptedChatModel(replies=down), store, options=once))
+    for _ in range(6):
+        with pytest.raises(Fault, match="no route"):
+            await alearn_queued(service(ScriptedChatModel(replies=down), store, options=once))
     assert len(await queue(store)) == 1
     assert await alearn_queued(service(ScriptedChatModel(replies=[NOON]), store)) == {"learned": 1}
     assert await texts(store) == [NOON]
@@ -283,6 +341,8 @@ def test_a_review_beside_an_approval_is_refused(memory: Lessons) -> None:
     model = ScriptedChatModel(replies=[])
     with pytest.raises(ConfigurationError, match="ask twice about the same lessons"):
         service(model, InMemoryStore(), memory=memory, approval=Approval(reflections=True))
+    with pytest.raises(ConfigurationError, match="wants a person to be asked"):
+        service(model, InMemoryStore(), memory=LATER, approval=Approval(reflections=True))
 
 
 def test_wrong_settings_are_refused() -> None:
