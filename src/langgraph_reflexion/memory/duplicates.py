@@ -13,7 +13,7 @@ SHARE = 0.85
 
 _TURNING = """
     not no never none neither nor without cannot dont t un nt only except unless instead avoid stop if
-    nicht kein keine nie ohne nur ne pas jamais sans non mai senza sin nunca sem nunca não нет не ни без
+    nicht kein keine nie ohne nur ne pas jamais sans non mai senza sin nunca sem não нет не ни без
     always left right up down top bottom before after first last open opened close closed on off in out
     more less most least above below over under higher lower increase decrease add remove start end
     true false yes all any some
@@ -39,7 +39,7 @@ class _Said:
 
     @cached_property
     def _as_written(self) -> list[str]:
-        # An edited text is a person's, and its lesson stands alone.
+        # And not as a person has changed it since.
         return words_and_signs(self.lesson.sources[0].text)
 
 

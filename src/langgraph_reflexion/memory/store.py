@@ -8,12 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.memory.databases import open_postgres, open_sqlite
+from langgraph_reflexion.memory.databases import open_postgres, open_sqlite, overwrite_deleted
 from langgraph_reflexion.memory.duplicates import is_same, repeated
 from langgraph_reflexion.memory.records import (
     KNOWN_KEYS,
@@ -50,6 +50,9 @@ NO_LIMIT = 10_000_000
 LIMIT = 500
 """Lessons of a namespace, at most, unless `Lessons` says otherwise."""
 
+DELETED_AT_ONCE = 1000
+"""Records that are deleted at once, at most."""
+
 LATEST_USES = 200
 """Records of trials in a namespace from which on they are added up."""
 
@@ -77,6 +80,7 @@ class LessonStore:
         if not environment or user == "":
             raise ConfigurationError("lessons are kept by environment and user; neither may be an empty name")
         self.store = store
+        self.environment = environment
         self.user = user
         self.limit = limit
         owner = EVERYONE
@@ -469,6 +473,46 @@ async def environments(store: BaseStore) -> list[str]:
     condition = MatchCondition("prefix", (ROOT,))
     [spaces] = await _run(store, [ListNamespacesOp((condition,), max_depth=2, limit=NO_LIMIT)])
     return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
+
+
+async def user_records(store: BaseStore, user: str) -> dict[str, list[Item]]:
+    """Return everything that is kept of a user, by environment, whatever kinds of record there are.
+
+    Raises:
+        ConfigurationError: the name is empty.
+        Fault: the store failed.
+    """
+    records: dict[str, list[Item]] = {}
+    for environment in await environments(store):
+        owned = LessonStore(store, environment, user).namespace
+        [found] = await _run(store, [SearchOp(owned, limit=NO_LIMIT)])
+        # Some stores compare the beginning of a namespace as a string, and not its parts.
+        own = [item for item in found if item.namespace[: len(owned)] == owned]
+        if own:
+            records[environment] = own
+    return records
+
+
+async def forget_user(store: BaseStore, user: str) -> int:
+    """Delete everything that is kept of a user, in every environment.
+
+    What a process that is still running for this user writes afterwards is not deleted.
+
+    Returns:
+        The number of records deleted.
+
+    Raises:
+        ConfigurationError: the name is empty.
+        Fault: the store failed.
+    """
+    records = await user_records(store, user)
+    removals = [PutOp(item.namespace, item.key, None) for item in chain.from_iterable(records.values())]
+    # A statement of SQL has a limited number of parameters.
+    for start in range(0, len(removals), DELETED_AT_ONCE):
+        await _run(store, removals[start : start + DELETED_AT_ONCE])
+    if removals:
+        await overwrite_deleted(store)
+    return len(removals)
 
 
 async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str | None]) -> list[str]:
