@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from langchain.agents import create_agent
@@ -117,12 +119,12 @@ def test_near_duplicates_are_shown_with_their_words(tmp_path):
     assert f"in other words: {short}" in output("show", where, lesson_id(short))
 
 
-def taught(where, environment, user):
+def taught(where, environment, user, times=1):
     async def teach():
         async with open_lessons(where) as opened:
-            await LessonStore(opened, environment, user).add(
-                [source(f"A secret of {user}.", "t1"), use("t2", [], True)]
-            )
+            store = LessonStore(opened, environment, user)
+            await store.add([source(f"A secret of {user}.", f"t{n}") for n in range(times)])
+            await store.add([use("u", [], True)])
 
     asyncio.run(teach())
 
@@ -173,7 +175,20 @@ def test_kinds_of_record_that_this_version_does_not_know_are_forgotten(tmp_path)
 
     asyncio.run(more())
     assert "3 records of ann deleted" in output("forget", where, "--user", "ann", "--yes")
-    assert b"secret" not in (tmp_path / "users.db").read_bytes()
+
+
+def test_nothing_of_a_forgotten_user_is_left_in_the_file(tmp_path):
+    """SQLite leaves deleted records in free pages, unless it was built with `SECURE_DELETE`."""
+    file = tmp_path / "users.db"
+    taught(str(file), "house", "ann", times=100)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA secure_delete=OFF")
+        # As records go that were added up.
+        database.execute("DELETE FROM store WHERE prefix LIKE '%.sources'")
+        database.commit()
+    assert b"secret" in file.read_bytes()
+    output("forget", str(file), "--user", "ann", "--yes")
+    assert b"secret" not in file.read_bytes()
 
 
 @pytest.mark.parametrize("given", ["n\n", ""])

@@ -274,6 +274,7 @@ def _import_block(where: str, file: Path, env: str | None, user: str | None) -> 
         return f"{count(changes.new, 'new lesson')}, {changes.edited} edited, {changes.retired} retired"
 
     typer.echo(_with(where, env, user, work, create=True))
+    typer.echo(f"Export them to {file} again: its block then has what is in the store.")
     _suggest("list", where, None, env, user)
 
 
