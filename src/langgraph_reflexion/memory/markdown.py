@@ -309,35 +309,56 @@ def find_changes(block: Block, snapshot: LessonSnapshot) -> Changes:
     """
     known = _known(snapshot)
     date = now()
-    edits: dict[str, LessonEdit] = {}
-    added: dict[str, LessonSource] = {}
     seen: set[str] = set()
-    retired = 0
+    texts: list[str] = []
+    edits: dict[str, LessonEdit] = {}
     for note in block.notes:
-        is_exported = note.id in block.exported and note.id not in seen
-        if is_exported:
-            seen.add(note.id)
-        lesson = known.get(note.id)
+        # The second line with an id is a copy of the first that a person has made.
+        if note.id not in block.exported or note.id in seen:
+            texts.append(note.text)
+            continue
+        # A line that has no text left is as good as removed.
         if not note.text:
-            # A line without a text is as good as removed.
-            seen.discard(note.id)
-        elif lesson is None or not is_exported:
-            key = lesson_id(note.text)
-            if key[:_ID_CHARACTERS] not in known:
-                added[key] = LessonSource(text=note.text, date=date)
-        elif _fingerprint(note.text) != block.exported[note.id] and note.text != _shown(lesson.text):
+            continue
+        seen.add(note.id)
+        lesson = known.get(note.id)
+        if lesson is None:
+            texts.append(note.text)
+            continue
+        is_changed = _fingerprint(note.text) != block.exported[note.id]
+        if is_changed and note.text != _shown(lesson.text):
             edits[lesson.id] = LessonEdit(lesson=lesson.id, date=date, text=note.text)
-    edited = len(edits)
-    for key in block.exported:
+    added = _added(texts, known, date)
+    removed = [key for key in block.exported if key not in seen]
+    retirements = _retirements(removed, known, date)
+    records: list[Record] = []
+    records.extend(added)
+    records.extend(edits.values())
+    records.extend(retirements)
+    return Changes(records, new=len(added), edited=len(edits), retired=len(retirements))
+
+
+def _added(texts: Iterable[str], known: Mapping[str, Lesson], date: str) -> list[LessonSource]:
+    """Return the lessons that are not known yet, as a person's."""
+    added: dict[str, LessonSource] = {}
+    for text in texts:
+        key = lesson_id(text)
+        if text and key[:_ID_CHARACTERS] not in known:
+            added[key] = LessonSource(text=text, date=date)
+    return list(added.values())
+
+
+def _retirements(removed: Iterable[str], known: Mapping[str, Lesson], date: str) -> list[LessonEdit]:
+    """Return the edits that retire the lessons whose lines are gone."""
+    edits = []
+    for key in removed:
         lesson = known.get(key)
-        if key in seen or lesson is None or lesson.retired:
+        if lesson is None or lesson.retired:
             continue
-        if not lesson.id.startswith(key):
-            # It was merged since, and the lesson that is left has a line of its own, or none yet.
-            continue
-        retired += 1
-        edits[lesson.id] = LessonEdit(lesson=lesson.id, date=date, retired=True)
-    return Changes([*added.values(), *edits.values()], new=len(added), edited=edited, retired=retired)
+        # One that was merged since does not take the lesson that is left with it.
+        if lesson.id.startswith(key):
+            edits.append(LessonEdit(lesson=lesson.id, date=date, retired=True))
+    return edits
 
 
 def _known(snapshot: LessonSnapshot) -> Mapping[str, Lesson]:
