@@ -53,7 +53,7 @@ def _is_decisive(word: str) -> bool:
 def repeated(snapshot: LessonSnapshot, taught: Collection[str]) -> dict[str, str]:
     """Return the lessons that say no more than another one does, each with the id of that one.
 
-    The one that says more is left, so no word is lost.
+    The one that says more is left, so no word is lost. Lessons that a person has yet to approve are left out.
 
     Args:
         snapshot: All lessons.
@@ -61,6 +61,8 @@ def repeated(snapshot: LessonSnapshot, taught: Collection[str]) -> dict[str, str
     """
     alike: defaultdict[tuple[str, ...], list[_Said]] = defaultdict(list)
     for lesson in snapshot.live:
+        if lesson.pending:
+            continue
         said = _Said(lesson)
         alike[said.decisive].append(said)
     found: dict[str, str] = {}

@@ -67,7 +67,7 @@ def _line(record: Record) -> str:
 
 def _exported(snapshot: LessonSnapshot) -> list[Record]:
     """Return the records of a file: the first source of each lesson, and all numbers added up."""
-    records: list[Record] = [lesson.sources[0] for lesson in snapshot.live]
+    records: list[Record] = [lesson.first_source for lesson in snapshot.live]
     # The file has no other records that the summary could have counted.
     counted = {"counted": [source.key for source in records], "removed": []}
     summary = snapshot.summary(now())

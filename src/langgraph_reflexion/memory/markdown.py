@@ -184,7 +184,7 @@ def _write_block(snapshot: LessonSnapshot, path: Path, head: str) -> int:
 
 
 def _most_useful(snapshot: LessonSnapshot) -> list[Lesson]:
-    recalled = [lesson for lesson in snapshot.live if not lesson.retired]
+    recalled = [lesson for lesson in snapshot.live if not (lesson.retired or lesson.pending)]
     recalled.sort(key=lambda lesson: (lesson.usefulness, lesson.id), reverse=True)
     return recalled[:MOST]
 
@@ -339,11 +339,12 @@ def find_changes(block: Block, snapshot: LessonSnapshot) -> Changes:
 
 
 def _added(texts: Iterable[str], known: Mapping[str, Lesson], date: str) -> list[LessonSource]:
-    """Return the lessons that are not known yet, as a person's."""
+    """Return the lessons that are not known yet, or wait for a person, as a person's."""
     added: dict[str, LessonSource] = {}
     for text in texts:
         key = lesson_id(text)
-        if text and key[:_ID_CHARACTERS] not in known:
+        lesson = known.get(key[:_ID_CHARACTERS])
+        if text and (lesson is None or lesson.pending):
             added[key] = LessonSource(text=text, date=date)
     return list(added.values())
 

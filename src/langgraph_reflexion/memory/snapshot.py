@@ -68,10 +68,15 @@ class Lesson:
     @property
     def first_source(self) -> LessonSource:
         """The source that stays: the first, but of a lesson that is not pending one that was not under review."""
-        for source in self.sources:
+        for source in self.own_sources:
             if not source.pending:
                 return source
         return self.sources[0]
+
+    @property
+    def own_sources(self) -> list[LessonSource]:
+        """The sources with its own words, without those of near-duplicates."""
+        return [source for source in self.sources if source.lesson == self.id]
 
     @property
     def recalled(self) -> int:
@@ -324,7 +329,7 @@ def _by_date_and_run(use: LessonUse) -> tuple[str, str, int]:
 def _apply_edits(lesson: Lesson) -> None:
     """Change a lesson as people have said: their word counts, whatever the numbers."""
     # A trial that was not under review has taught it as well, or nobody has decided yet.
-    lesson.pending = bool(lesson.sources) and all(source.pending for source in lesson.sources)
+    lesson.pending = bool(lesson.sources) and all(source.pending for source in lesson.own_sources)
     for edit in lesson.edits:
         if edit.text is not None:
             lesson.text = edit.text

@@ -197,7 +197,9 @@ class LessonStore:
                 continue
             if not record.text:
                 continue
-            taught.add(record.lesson)
+            # One that a person has yet to approve replaces nothing.
+            if not record.pending:
+                taught.add(record.lesson)
             if self.by_meaning:
                 # Not in a batch: LangGraph's InMemoryStore cannot embed the same text for two of its records.
                 await _run(self.store, [self._put(record)])
@@ -231,7 +233,7 @@ class LessonStore:
         [found] = await _run(self.store, [SearchOp(self._space("sources"), query=text, limit=10)])
         for item in self._own_items(found):
             other = snapshot.lessons.get(snapshot.id_of(LessonSource.model_validate(item.value).lesson))
-            if other is None or other is lesson or (item.score or 0) < SIMILAR:
+            if other is None or other is lesson or other.pending or (item.score or 0) < SIMILAR:
                 continue
             older, younger = sorted([lesson, other], key=age)
             if is_same(older, younger) and not younger.by_person:
@@ -366,7 +368,7 @@ class LessonStore:
         if before:  # it had been archived, and was taught again
             tally.add(before.tally)
         tally.add(summary.lessons.get(lesson.id, LessonTally()))
-        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.sources[0], tally=tally)
+        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.first_source, tally=tally)
 
     async def _archived(self, lesson: str) -> ArchivedLesson | None:
         [item] = await _run(self.store, [GetOp(self._space(ARCHIVED), lesson)])

@@ -179,3 +179,26 @@ async def test_a_store_with_an_index_finds_other_words_of_the_same_meaning(young
     if merged:
         expected = {older}
     assert {lesson.text for lesson in (await store.snapshot()).live} == expected
+
+
+@pytest.mark.parametrize(("first", "then"), [(SHORT, LONG), (LONG, SHORT)])
+async def test_a_lesson_under_review_is_not_merged(first, then):
+    store = LessonStore(InMemoryStore(), "house")
+    await store.add([source(first, "t1")])
+    await store.add([source(then, "t2", pending=True)])
+    await store.tidy(force=True)
+    lessons = (await store.snapshot()).lessons
+    assert {key: lesson.pending for key, lesson in lessons.items()} == {
+        lesson_id(first): False,
+        lesson_id(then): True,
+    }
+
+
+async def test_an_approved_lesson_keeps_its_words_where_another_one_is_merged_into_it():
+    store = LessonStore(InMemoryStore(), "house")
+    await store.add([source(LONG, "t1", pending=True), LessonEdit(lesson=lesson_id(LONG), date="1", approved=True)])
+    await store.add([source(SHORT, "t2")])
+    for _ in range(3):
+        [lesson] = (await store.snapshot()).live
+        assert (lesson.text, lesson.pending, lesson.tally.sources) == (LONG, False, 2)
+        await store.tidy(force=True)

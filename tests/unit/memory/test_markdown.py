@@ -229,3 +229,13 @@ async def test_a_link_stays_one(tmp_path):
     await export(await filled(LEFT), tmp_path / "CLAUDE.md")
     assert (tmp_path / "CLAUDE.md").is_symlink()
     assert LEFT in (tmp_path / "AGENTS.md").read_text()
+
+
+async def test_a_lesson_under_review_is_not_written_and_a_person_may_add_it(tmp_path):
+    store, path = await filled(LEFT), tmp_path / "AGENTS.md"
+    await store.add([source(RIGHT, "t9", pending=True)])
+    assert await export(store, path) == 1
+    assert RIGHT not in path.read_text()
+    path.write_text(path.read_text().replace("\n\n<!--", f"\n- {RIGHT}\n\n<!--"))
+    assert await read_back(store, path) == (1, 0, 0)
+    assert not (await store.snapshot()).lessons[lesson_id(RIGHT)].pending
