@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from langchain.agents import create_agent
@@ -16,6 +18,7 @@ from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.lessons import source, use
 from tests.support.model_server import ModelServer
+from tests.support.postgres_server import postgres_server
 
 assert review, "it adds commands"
 
@@ -78,6 +81,124 @@ def test_export_and_import(store, tmp_path):
     assert listed(other) == listed(store)
 
 
+def test_lessons_are_exported_as_a_skill(store, tmp_path):
+    output("retire", store, lesson_id(RIGHT))
+    folder = tmp_path / "house-lessons"
+    assert f"2 of 3 lessons written to {folder}" in output("export", store, str(folder), "--format", "skill")
+    text = (folder / "SKILL.md").read_text()
+    assert '\nname: "house-lessons"\ndescription: "Lessons from earlier tasks of house' in text
+    assert f'recalled in 2 trials, of which 1 succeeded] "{LEFT}"' in text
+    assert RIGHT not in text
+
+
+def test_a_block_of_agents_md_is_changed_and_read_back(store, tmp_path):
+    file = tmp_path / "AGENTS.md"
+    file.write_text("# Rules\n")
+    assert "3 of 3 lessons written" in output("export", store, str(file), "--format", "agents-md")
+    lines = file.read_text().replace("Go left", "Go right").splitlines()
+    lines = [line for line in lines if RIGHT not in line]
+    file.write_text("\n".join([*lines[:-1], "- Close the door.", lines[-1]]))
+    assert "1 new lesson, 1 edited, 1 retired" in output("import", store, str(file))
+    found = listed(store)
+    assert found[lesson_id(LEFT)]["text"] == "Go right at the mill."
+    assert found[lesson_id(RIGHT)]["retired"]
+    assert found[lesson_id("Close the door.")]["from"] == ["person"]
+    assert "3 of 4 lessons written" in output("export", store, str(file), "--format", "agents-md")
+    assert file.read_text().startswith("# Rules\n")
+
+
+def test_near_duplicates_are_shown_with_their_words(tmp_path):
+    short = "Look into the cabinets beside the sink before you search for a mug elsewhere."
+    longer = short.replace("a mug", "a clean mug")
+    lines = [{"kind": "sources", "value": source(text, text).stored()} for text in (short, longer)]
+    (tmp_path / "two.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    where = str(tmp_path / "new.db")
+    output("import", where, str(tmp_path / "two.jsonl"), "--env", "house")
+    [lesson] = listed(where).values()
+    assert (lesson["text"], lesson["sources"]) == (longer, 2)
+    assert f"in other words: {short}" in output("show", where, lesson_id(short))
+
+
+def taught(where, environment, user, times=1):
+    async def teach():
+        async with open_lessons(where) as opened:
+            store = LessonStore(opened, environment, user)
+            await store.add([source(f"A secret of {user}.", f"t{n}") for n in range(times)])
+            await store.add([use("u", [], True)])
+
+    asyncio.run(teach())
+
+
+@pytest.fixture(
+    params=["SQLite", pytest.param("Postgres", marks=[pytest.mark.needs("PostgreSQL"), pytest.mark.long])]
+)
+def users(request, tmp_path):
+    """A store with lessons of users whose names are alike, in two environments."""
+    if request.param == "Postgres":
+        pytest.importorskip("psycopg", reason="needs the extra: pip install '.[postgres]'")
+        with postgres_server() as url:
+            fill(url)
+            yield url
+    else:
+        fill(tmp_path / "users.db")
+        yield str(tmp_path / "users.db")
+
+
+def fill(where):
+    for user in ("ann", "anna", "Ann", "=ann", "a.n", "a%", None):
+        for environment in ("house", "house.user-ann"):
+            taught(where, environment, user)
+
+
+def test_a_user_is_forgotten_in_every_environment_and_nobody_else(users):
+    says = output("forget", users, "--user", "ann", given="y\n")
+    assert "Delete 4 records of ann for good (house, house.user-ann)?" in says
+    assert "4 records of ann deleted" in says
+    assert "Not deleted: checkpoints" in says
+    for environment in ("house", "house.user-ann"):
+        listing = output("list", users, "--env", environment)
+        assert "=ann, Ann, a%, a.n, anna" in listing
+        assert "1 lessons, 0" in listing
+        assert "0 lessons, 0" in output("list", users, "--env", environment, "--user", "ann")
+        assert "1 lessons, 0" in output("list", users, "--env", environment, "--user", "anna")
+    assert "no records of ann" in output("forget", users, "--user", "ann", "--yes")
+
+
+def test_kinds_of_record_that_this_version_does_not_know_are_forgotten(tmp_path):
+    where = str(tmp_path / "users.db")
+    taught(where, "house", "ann")
+
+    async def more():
+        async with open_lessons(where) as opened:
+            space = LessonStore(opened, "house", "ann").namespace
+            await opened.aput((*space, "queue", "later"), "1", {"text": "A secret of ann."})
+
+    asyncio.run(more())
+    assert "3 records of ann deleted" in output("forget", where, "--user", "ann", "--yes")
+
+
+def test_nothing_of_a_forgotten_user_is_left_in_the_file(tmp_path):
+    """SQLite leaves deleted records in free pages, unless it was built with `SECURE_DELETE`."""
+    file = tmp_path / "users.db"
+    taught(str(file), "house", "ann", times=100)
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA secure_delete=OFF")
+        # As records go that were added up.
+        database.execute("DELETE FROM store WHERE prefix LIKE '%.sources'")
+        database.commit()
+    assert b"secret" in file.read_bytes()
+    output("forget", str(file), "--user", "ann", "--yes")
+    assert b"secret" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("given", ["n\n", ""])
+def test_nobody_is_forgotten_without_a_yes(tmp_path, given):
+    where = str(tmp_path / "users.db")
+    taught(where, "house", "ann")
+    assert CliRunner().invoke(lessons, ["forget", where, "--user", "ann"], input=given).exit_code == 1
+    assert "1 lessons" in output("list", where, "--user", "ann")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -88,6 +209,10 @@ def test_export_and_import(store, tmp_path):
         (("list", "lessons.db", "--env", "hose"), "lessons of house"),
         (("import", "new.db", "all.jsonl"), "with --env"),
         (("import", "new.db", "none.jsonl", "--env", "house"), r"none\.jsonl"),
+        (("import", "new.db", "none.md", "--env", "house"), r"none\.md"),
+        (("import", "new.db", "text.md", "--env", "house"), "no block of lessons"),
+        (("export", "lessons.db", "My Skill", "--format", "skill"), "name must be"),
+        (("forget", "none.db", "--user", "ann"), "no such file"),
         (("list", "postgresql+psycopg://ann:hunter2@host/name"), "postgresql"),
         (("import", "postgresql+psycopg://ann:hunter2@host/name", "all.jsonl", "--env", "house"), "postgresql"),
     ],
@@ -95,6 +220,7 @@ def test_export_and_import(store, tmp_path):
 def test_errors_say_what_is_missing_and_no_password(store, tmp_path, monkeypatch, words, says):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.db").write_text("this is no database, however long it may be " * 100)
+    (tmp_path / "text.md").write_text("# Rules\n")
     output("export", store, "all.jsonl")
     with pytest.raises(ConfigurationError, match=says) as raised:
         output(*words, given=" \n")

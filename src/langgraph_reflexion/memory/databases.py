@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from langgraph_reflexion.errors import ConfigurationError, the_extra
+from langgraph_reflexion.errors import ConfigurationError, Fault, the_extra
 from langgraph_reflexion.support.secrets import public_database
 
 BUSY_MILLISECONDS = 60_000
@@ -38,6 +38,24 @@ async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
     except sqlite3.Error as error:
         raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: {error}") from error
     return store
+
+
+async def overwrite_deleted(store: BaseStore) -> None:
+    """Write a SQLite file anew: what was deleted would still be in its free pages. Other databases see to that.
+
+    Raises:
+        Fault: the file cannot be written.
+    """
+    from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+    if not isinstance(store, AsyncSqliteStore):
+        return
+    try:
+        for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            cursor = await store.conn.execute(statement)
+            await cursor.close()
+    except sqlite3.Error as error:
+        raise Fault(f"the records are deleted, but may still be in the free pages of the file: {error}") from error
 
 
 async def open_postgres(url: str, stack: AsyncExitStack) -> BaseStore:

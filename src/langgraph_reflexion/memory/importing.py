@@ -72,6 +72,7 @@ def _exported(snapshot: LessonSnapshot) -> list[Record]:
     counted = {"counted": [source.key for source in records], "removed": []}
     summary = snapshot.summary(now())
     records.extend(snapshot.records["edits"].values())
+    records.extend(snapshot.records["merges"].values())
     records.append(summary.model_copy(update=counted))
     foreign = [each for each in snapshot.records["summaries"].values() if each is not snapshot.own]
     records.extend(foreign)

@@ -26,6 +26,9 @@ KNOWN_TASKS = 1000
 KNOWN_KEYS = 1000
 """Keys of removed records that a summary keeps."""
 
+KNOWN_MERGES = 200
+"""Merged lessons of which nothing is left but their id: the latest, which tasks that are running may still have."""
+
 KNOWN_KINDS = 100
 """Kinds of task that are counted apart; further ones are counted together, as the kind of no name."""
 
@@ -73,9 +76,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
+def words_and_signs(text: str) -> list[str]:
+    """Return the words of a lesson in order, and the signs that change the meaning of numbers."""
+    return _WORDS.findall(text)
+
+
 def lesson_id(text: str) -> str:
     """Return the id of a lesson: the same for texts that differ in case, blanks and punctuation alone."""
-    words = " ".join(_WORDS.findall(text.casefold()))
+    words = " ".join(words_and_signs(text.casefold()))
     return _digest(words or text)
 
 
@@ -258,6 +266,20 @@ class LessonEdit(Record):
     """Who has changed it, as far as that is known."""
 
 
+class LessonMerge(Record):
+    """Says that a lesson is a near-duplicate of another one, to which its sources and uses are counted."""
+
+    stored_as = "merges"
+
+    lesson: str
+    into: str
+    date: str
+
+    @property
+    def key(self) -> str:
+        return self.lesson
+
+
 class Tally(BaseModel):
     """Trials, counted."""
 
@@ -392,5 +414,5 @@ class ArchivedLesson(Record):
 
 
 RECORDS: dict[str, type[Record]] = {
-    each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonSummary, ArchivedLesson)
+    each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonMerge, LessonSummary, ArchivedLesson)
 }

@@ -30,6 +30,9 @@ MIN_TRIALS = 10
 ALPHA = 0.01
 """Significance level of the test by which a lesson is retired."""
 
+_PERSON = "person"
+"""The outcome of a source that a person has written."""
+
 _TABLE = "CREATE VIRTUAL TABLE lessons USING fts5(id UNINDEXED, about, tokenize='porter unicode61')"
 _SEARCH = "SELECT id FROM lessons WHERE about MATCH ? ORDER BY bm25(lessons), id"
 _FUNCTION_WORDS = (
@@ -65,10 +68,15 @@ class Lesson:
     @property
     def first_source(self) -> LessonSource:
         """The source that stays: the first, but of a lesson that is not pending one that was not under review."""
-        for source in self.sources:
+        for source in self.own_sources:
             if not source.pending:
                 return source
         return self.sources[0]
+
+    @property
+    def own_sources(self) -> list[LessonSource]:
+        """The sources with its own words, without those of near-duplicates."""
+        return [source for source in self.sources if source.lesson == self.id]
 
     @property
     def recalled(self) -> int:
@@ -81,6 +89,11 @@ class Lesson:
     @property
     def outcomes(self) -> list[str]:
         return self.tally.outcomes
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person has written or changed it: then it is never merged into another one."""
+        return bool(self.edits) or _PERSON in self.outcomes
 
     @property
     def tasks(self) -> set[str]:
@@ -110,6 +123,7 @@ class LessonSnapshot:
         own: The latest summary of this namespace; None before the first.
         counted: The keys of the sources and uses that are in a summary.
         superseded: The keys of earlier ones, which a process that was late has left.
+        merged: The ids of lessons that were merged, each with the id of the lesson that is left.
         lessons: The lessons by id, retired ones included.
         uses: The latest trials, oldest first.
         trials: All trials, counted.
@@ -126,13 +140,14 @@ class LessonSnapshot:
         self.records: Mapping[str, Mapping[str, Record]] = by_kind
         self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=_by_date_and_run)
         self.counted: set[str] = set()
+        self.merged = _merged(by_kind)
         self.trials = Tally()
         self._tallies: defaultdict[str, LessonTally] = defaultdict(LessonTally)
         for summary in by_kind["summaries"].values():
             self.counted.update(summary.counted)
             # A node that was run again may have written these anew.
             self.counted.update(summary.removed)
-            _add_summary(summary, self.trials, self._tallies)
+            self._add_summary(summary, self.trials, self._tallies)
         self._count_records(self.trials, self._tallies)
         self.lessons = self._assembled(by_kind)
         for lesson in self.lessons.values():
@@ -141,6 +156,10 @@ class LessonSnapshot:
             # After the edits: they do not bring back an archived lesson, which has to be restored or taught again.
             if lesson.archived:
                 lesson.retired = True
+
+    def id_of(self, lesson: str) -> str:
+        """Return the id by which a lesson is found: another one's if it was merged."""
+        return self.merged.get(lesson, lesson)
 
     @property
     def live(self) -> list[Lesson]:
@@ -152,7 +171,7 @@ class LessonSnapshot:
 
         The newest tenth stays: it has hardly been tried.
         """
-        by_age = sorted(self.live, key=_age, reverse=True)
+        by_age = sorted(self.live, key=age, reverse=True)
         tenth = max(1, room // 10)
         newest = {lesson.id for lesson in by_age[:tenth]}
 
@@ -172,7 +191,7 @@ class LessonSnapshot:
         if self.own:
             origin = self.own.origin
             generation = self.own.generation + 1
-            _add_summary(self.own, trials, tallies)
+            self._add_summary(self.own, trials, tallies)
         self._count_records(trials, tallies)
         return LessonSummary(
             origin=origin,
@@ -201,20 +220,37 @@ class LessonSnapshot:
         # Of all tasks that taught a lesson the latest are kept, so their order matters.
         for key, source in sorted(sources.items(), key=_by_date):
             if key not in self.counted:
-                tallies[source.lesson].teach(source)
+                tallies[self.id_of(source.lesson)].teach(source)
         uses: Mapping[str, Any] = self.records["uses"]
         for key, use in uses.items():
             if key in self.counted:
                 continue
             trials.count(use)
-            for lesson in use.lessons:
+            for lesson in self._shown(use):
                 tallies[lesson].count(use)
+
+    def _add_summary(self, summary: LessonSummary, trials: Tally, tallies: dict[str, LessonTally]) -> None:
+        """Add what a summary has counted."""
+        trials.add(summary.trials)
+        for lesson, tally in summary.lessons.items():
+            key = self.id_of(lesson)
+            if key in tallies:
+                tallies[key].add(tally)
+            else:
+                tallies[key] = tally.copied()
+
+    def _shown(self, use: LessonUse) -> list[str]:
+        """Return the ids of the lessons in a trial's prompt; of lessons that are one by now, that one once."""
+        return list(dict.fromkeys(self.id_of(lesson) for lesson in use.lessons))
 
     def _assembled(self, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Lesson]:
         """Return the lessons by id, each with its records."""
         found: dict[str, Lesson] = {}
-        for _, source in sorted(records["sources"].items(), key=_by_date):
-            key = source.lesson
+        by_date = [source for _, source in sorted(records["sources"].items(), key=_by_date)]
+        # Those with the lesson's own words before those of merged ones.
+        by_date.sort(key=lambda source: source.lesson in self.merged)
+        for source in by_date:
+            key = self.id_of(source.lesson)
             if key not in found:
                 # Its first source has its text.
                 found[key] = Lesson(key, source.text, [], [], [], self._tallies[key])
@@ -224,7 +260,7 @@ class LessonSnapshot:
             if key not in found:
                 found[key] = self._from_archive(key, old)
         for use in self.uses:
-            for key in use.lessons:
+            for key in self._shown(use):
                 if key in found:
                     found[key].uses.append(use)
         for _, edit in sorted(records["edits"].items(), key=_by_date):
@@ -240,7 +276,7 @@ class LessonSnapshot:
         return Lesson(key, old.source.text, [old.source], [], [], tally, archived=True)
 
     def find(self, lesson: str) -> Lesson:
-        """Return the lesson whose id begins with this text.
+        """Return the lesson whose id begins with this text, or the one that it was merged into.
 
         Raises:
             ConfigurationError: there is none, or more than one.
@@ -248,7 +284,12 @@ class LessonSnapshot:
         found = []
         # Every id begins with an empty text, which is nobody's wish.
         if lesson:
-            found = [each for key, each in self.lessons.items() if key.startswith(lesson)]
+            ids = {key: key for key in self.lessons}
+            for key, left in self.merged.items():
+                # A merged one may be in the archive as well, and is found there.
+                ids.setdefault(key, left)
+            fitting = {left for key, left in ids.items() if key.startswith(lesson)}
+            found = [self.lessons[key] for key in fitting]
         if len(found) != 1:
             number = len(found) or "no"
             raise ConfigurationError(f"{number} lessons have an id that begins with {lesson!r}")
@@ -276,7 +317,8 @@ def _by_date(item: tuple[str, Any]) -> tuple[str, str]:
     return record.date, str(key)
 
 
-def _age(lesson: Lesson) -> tuple[str, str]:
+def age(lesson: Lesson) -> tuple[str, str]:
+    """Sort lessons by their first source, the oldest first."""
     return lesson.sources[0].date, lesson.id
 
 
@@ -287,7 +329,7 @@ def _by_date_and_run(use: LessonUse) -> tuple[str, str, int]:
 def _apply_edits(lesson: Lesson) -> None:
     """Change a lesson as people have said: their word counts, whatever the numbers."""
     # A trial that was not under review has taught it as well, or nobody has decided yet.
-    lesson.pending = bool(lesson.sources) and all(source.pending for source in lesson.sources)
+    lesson.pending = bool(lesson.sources) and all(source.pending for source in lesson.own_sources)
     for edit in lesson.edits:
         if edit.text is not None:
             lesson.text = edit.text
@@ -299,14 +341,48 @@ def _apply_edits(lesson: Lesson) -> None:
             lesson.kept = not edit.retired
 
 
-def _add_summary(summary: LessonSummary, trials: Tally, tallies: dict[str, LessonTally]) -> None:
-    """Add what a summary has counted."""
-    trials.add(summary.trials)
-    for key, tally in summary.lessons.items():
-        if key in tallies:
-            tallies[key].add(tally)
-        else:
-            tallies[key] = tally.copied()
+def _merged(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the ids of lessons that were merged, each with the id of the lesson that is left.
+
+    A lesson that a person has written or changed stands alone, and so does one whose other lesson is gone, as into
+    the archive.
+    """
+    into: dict[str, str] = {}
+    for merge in records["merges"].values():
+        into[merge.lesson] = merge.into
+    if not into:
+        return into
+    for lesson in _by_people(records):
+        into.pop(lesson, None)
+    present = {source.lesson for source in records["sources"].values()}
+    ends = {lesson: _last_of(into, lesson) for lesson in into}
+    return {lesson: end for lesson, end in ends.items() if end != lesson and end in present}
+
+
+def _by_people(records: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the ids of the lessons that people have written or changed."""
+    found = {edit.lesson for edit in records["edits"].values()}
+    for source in records["sources"].values():
+        if source.outcome == _PERSON:
+            found.add(source.lesson)
+    # Sources that were added up are gone.
+    for summary in records["summaries"].values():
+        for lesson, tally in summary.lessons.items():
+            if _PERSON in tally.outcomes:
+                found.add(lesson)
+    return found
+
+
+def _last_of(into: Mapping[str, str], lesson: str) -> str:
+    """Follow the merges of a lesson to their end."""
+    path = [lesson]
+    while path[-1] in into:
+        following = into[path[-1]]
+        if following in path:
+            # Processes that knew nothing of each other have merged these in a circle: all of them agree on one.
+            return min(path[path.index(following) :])
+        path.append(following)
+    return path[-1]
 
 
 def task_text(kind: str, instruction: str, observation: str) -> str:

@@ -2,24 +2,27 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.memory.databases import open_postgres, open_sqlite
+from langgraph_reflexion.memory.databases import open_postgres, open_sqlite, overwrite_deleted
+from langgraph_reflexion.memory.duplicates import is_same, repeated
 from langgraph_reflexion.memory.records import (
     KNOWN_KEYS,
+    KNOWN_MERGES,
     RECORDS,
     ArchivedLesson,
     LateVerdict,
     LessonEdit,
+    LessonMerge,
     LessonSource,
     LessonSummary,
     LessonTally,
@@ -28,7 +31,7 @@ from langgraph_reflexion.memory.records import (
     now,
     plain,
 )
-from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, task_text
+from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, age, task_text
 from langgraph_reflexion.support.secrets import public_database
 from langgraph_reflexion.support.text import one_line
 
@@ -47,8 +50,14 @@ NO_LIMIT = 10_000_000
 LIMIT = 500
 """Lessons of a namespace, at most, unless `Lessons` says otherwise."""
 
+DELETED_AT_ONCE = 1000
+"""Records that are deleted at once, at most."""
+
 LATEST_USES = 200
 """Records of trials in a namespace from which on they are added up."""
+
+SIMILAR = 0.95
+"""The similarity in a store's index from which on lessons are near-duplicates, if their numbers and names agree."""
 
 ARCHIVED = "archived"
 """The last part of the namespace that no recall reads."""
@@ -71,6 +80,7 @@ class LessonStore:
         if not environment or user == "":
             raise ConfigurationError("lessons are kept by environment and user; neither may be an empty name")
         self.store = store
+        self.environment = environment
         self.user = user
         self.limit = limit
         owner = EVERYONE
@@ -111,7 +121,9 @@ class LessonStore:
             order = ranked
             if order is None:
                 order = snapshot.search(query)
-            found = [snapshot.lessons[key] for key in order if key in snapshot.lessons]
+            # A merged one stands for the lesson that is left, each once.
+            left = dict.fromkeys(snapshot.id_of(key) for key in order)
+            found = [snapshot.lessons[key] for key in left if key in snapshot.lessons]
             fitting = [lesson for lesson in found if not (lesson.retired or lesson.pending)]
             if of_others:
                 fitting = [lesson for lesson in fitting if task["id"] not in lesson.tasks]
@@ -176,20 +188,57 @@ class LessonStore:
         return trial in snapshot.records["uses"] or trial in snapshot.counted
 
     async def add(self, records: Iterable[Record]) -> None:
-        """Add records; lessons without a text are left out."""
+        """Add records, and merge near-duplicates of their lessons; lessons without a text are left out."""
         operations: list[PutOp] = []
+        taught: set[str] = set()
         for record in records:
             if not isinstance(record, LessonSource):
                 operations.append(self._put(record))
-            elif not record.text:
                 continue
-            elif self.by_meaning:
+            if not record.text:
+                continue
+            # One that a person has yet to approve replaces nothing.
+            if not record.pending:
+                taught.add(record.lesson)
+            if self.by_meaning:
                 # Not in a batch: LangGraph's InMemoryStore cannot embed the same text for two of its records.
                 await _run(self.store, [self._put(record)])
             else:
                 operations.append(self._put(record))
         if operations:
             await _run(self.store, operations)
+        # They are in the store by now: of two processes that add near-duplicates at once, one at least sees both.
+        if taught:
+            await self._merge_duplicates(taught)
+
+    async def _merge_duplicates(self, taught: Collection[str]) -> None:
+        """Merge the near-duplicates of these lessons, or these lessons into those that say as much."""
+        snapshot = await self.snapshot(archived=False)
+        into = await asyncio.to_thread(repeated, snapshot, taught)
+        if self.by_meaning:
+            for lesson in sorted(taught):
+                if lesson in snapshot.lessons and lesson not in into:
+                    into.update(await self._same_meaning(snapshot.lessons[lesson], snapshot))
+        if into:
+            await _run(self.store, self._merge(into))
+
+    def _merge(self, into: Mapping[str, str]) -> list[PutOp]:
+        """Record that lessons are merged, each into the one that is left."""
+        date = now()
+        return [self._put(LessonMerge(lesson=lesson, into=left, date=date)) for lesson, left in into.items()]
+
+    async def _same_meaning(self, lesson: Lesson, snapshot: LessonSnapshot) -> dict[str, str]:
+        """Return the younger one of two lessons that the store's index finds alike, with the older one."""
+        text = lesson.sources[0].text
+        [found] = await _run(self.store, [SearchOp(self._space("sources"), query=text, limit=10)])
+        for item in self._own_items(found):
+            other = snapshot.lessons.get(snapshot.id_of(LessonSource.model_validate(item.value).lesson))
+            if other is None or other is lesson or other.pending or (item.score or 0) < SIMILAR:
+                continue
+            older, younger = sorted([lesson, other], key=age)
+            if is_same(older, younger) and not younger.by_person:
+                return {younger.id: older.id}
+        return {}
 
     async def tidy(self, *, restore: str | None = None, force: bool = False) -> None:
         """Add up old records, and archive the least useful lessons beyond the limit.
@@ -213,11 +262,14 @@ class LessonStore:
         live = {lesson.id: lesson for lesson in kept}
         tallies = {key: tally for key, tally in summary.lessons.items() if key in live}
         counted = set(summary.counted)
-        puts: list[PutOp] = []
+        # Those of an earlier version, which did not look for them.
+        repetitions = await asyncio.to_thread(repeated, snapshot, set(live))
+        puts = self._merge(repetitions)
         for lesson in beyond:
             archived = await self._archive(lesson, summary)
             puts.append(self._put(archived))
         removed = self._outdated(snapshot, live)
+        removed += self._old_merges(snapshot)
         found: ArchivedLesson | None = None
         if restore:
             found = await self._archived(restore)
@@ -247,10 +299,25 @@ class LessonStore:
         for key, source in snapshot.records["sources"].items():
             if not isinstance(source, LessonSource):
                 continue
-            first = firsts.get(source.lesson)
+            first = firsts.get(snapshot.id_of(source.lesson))
             if first is None or (key in counted and source is not first):
                 removed.append(self._remove("sources", key))
         return removed
+
+    def _old_merges(self, snapshot: LessonSnapshot) -> list[PutOp]:
+        """Remove the merges of lessons of which nothing is left, but for the latest."""
+        needed = set()
+        for source in snapshot.records["sources"].values():
+            if isinstance(source, LessonSource):
+                needed.add(source.lesson)
+        # One that was imported keeps the names that it came with.
+        for summary in snapshot.records["summaries"].values():
+            if isinstance(summary, LessonSummary) and summary.foreign:
+                needed.update(summary.lessons)
+        merges = [each for each in snapshot.records["merges"].values() if isinstance(each, LessonMerge)]
+        spare = [merge for merge in merges if merge.lesson not in needed]
+        spare.sort(key=lambda merge: (merge.date, merge.lesson), reverse=True)
+        return [self._remove("merges", merge.key) for merge in spare[KNOWN_MERGES:]]
 
     async def withdraw(self, source: str) -> None:
         """Retire the lesson of a source whose trial was no success after all, unless others taught it as well.
@@ -262,7 +329,7 @@ class LessonStore:
         found = snapshot.records["sources"].get(source)
         if not isinstance(found, LessonSource):
             return
-        lesson = snapshot.lessons[found.lesson]
+        lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
         if lesson.tally.sources == 1 and not lesson.retired:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True)])
 
@@ -276,7 +343,7 @@ class LessonStore:
         found = snapshot.records["sources"].get(source)
         if not isinstance(found, LessonSource):
             return
-        lesson = snapshot.lessons[found.lesson]
+        lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
         retirements = [edit for edit in lesson.edits if edit.retired is not None]
         if retirements and retirements[-1].retired:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=False)])
@@ -408,6 +475,46 @@ async def environments(store: BaseStore) -> list[str]:
     condition = MatchCondition("prefix", (ROOT,))
     [spaces] = await _run(store, [ListNamespacesOp((condition,), max_depth=2, limit=NO_LIMIT)])
     return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
+
+
+async def user_records(store: BaseStore, user: str) -> dict[str, list[Item]]:
+    """Return everything that is kept of a user, by environment, whatever kinds of record there are.
+
+    Raises:
+        ConfigurationError: the name is empty.
+        Fault: the store failed.
+    """
+    records: dict[str, list[Item]] = {}
+    for environment in await environments(store):
+        owned = LessonStore(store, environment, user).namespace
+        [found] = await _run(store, [SearchOp(owned, limit=NO_LIMIT)])
+        # Some stores compare the beginning of a namespace as a string, and not its parts.
+        own = [item for item in found if item.namespace[: len(owned)] == owned]
+        if own:
+            records[environment] = own
+    return records
+
+
+async def forget_user(store: BaseStore, user: str) -> int:
+    """Delete everything that is kept of a user, in every environment.
+
+    What a process that is still running for this user writes afterwards is not deleted.
+
+    Returns:
+        The number of records deleted.
+
+    Raises:
+        ConfigurationError: the name is empty.
+        Fault: the store failed.
+    """
+    records = await user_records(store, user)
+    removals = [PutOp(item.namespace, item.key, None) for item in chain.from_iterable(records.values())]
+    # A statement of SQL has a limited number of parameters.
+    for start in range(0, len(removals), DELETED_AT_ONCE):
+        await _run(store, removals[start : start + DELETED_AT_ONCE])
+    if removals:
+        await overwrite_deleted(store)
+    return len(removals)
 
 
 async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str | None]) -> list[str]:

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 PACKAGES = {
     "test_evaluator_functions.py": "agentevals",
+    "test_skill.py": "deepagents",
     "test_ways.py": "deepagents",
     "test_worlds.py": "deepagents",
 }

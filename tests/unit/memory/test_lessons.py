@@ -204,3 +204,12 @@ def test_a_bad_line_is_named(tmp_path):
             read_records(path)
     with pytest.raises(ConfigurationError, match=r"nothing\.jsonl"):
         read_records(tmp_path / "nothing.jsonl")
+
+
+async def test_an_export_keeps_that_a_trial_without_review_has_taught_a_lesson(tmp_path):
+    store, other = LessonStore(InMemoryStore(), "house"), LessonStore(InMemoryStore(), "house")
+    await store.add([source(MUG, "t1", pending=True, date="2026-01"), source(MUG, "t2", date="2026-02")])
+    await write_lessons(store, tmp_path / "l.jsonl")
+    await add_records(other, read_records(tmp_path / "l.jsonl"))
+    [lesson] = (await other.snapshot()).lessons.values()
+    assert (lesson.pending, lesson.tally.sources) == (False, 2)

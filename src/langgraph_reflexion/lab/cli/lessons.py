@@ -1,8 +1,9 @@
-"""The command `lessons`: list, show, edit, retire, export and import lessons across tasks."""
+"""The command `lessons`: list, show, edit, retire, export, import and forget lessons across tasks."""
 
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -12,6 +13,8 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, suggest
 
 if TYPE_CHECKING:
+    from langgraph.store.base import BaseStore
+
     from langgraph_reflexion.memory.records import LessonSource, LessonUse
     from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot
     from langgraph_reflexion.memory.store import LessonStore
@@ -30,11 +33,18 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The lesson's id, or its b
 Env = Annotated[
     str | None, typer.Option("--env", metavar="NAME", help="The environment.  [default: the only one in the store]")
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines.")]
 User = Annotated[
     str | None, typer.Option(metavar="NAME", help="The user whose lessons they are.  [default: everyone's]")
 ]
 By = Annotated[str | None, typer.Option(metavar="NAME", help="Who decides.  [default: the name of the login]")]
+
+
+class Format(StrEnum):
+    """The formats that lessons are exported in."""
+
+    JSONL = "jsonl"
+    SKILL = "skill"
+    AGENTS_MD = "agents-md"
 
 
 @lessons.command("list")
@@ -121,6 +131,8 @@ def show(where: Where, lesson: Id, env: Env = None, user: User = None) -> None:
         typer.echo(f"Without it, {found.expected:.0%} of such first trials succeed.")
     for source in found.sources:
         typer.echo(printable(_source_in_words(source)))
+        if source.lesson != found.id:
+            typer.echo(f"  in other words: {printable(' '.join(source.text.split()))}")
     rest = found.tally.sources - len(found.sources)
     if rest > 0:
         typer.echo(f"- And from {count(rest, 'further source')}")
@@ -192,26 +204,103 @@ def restore(where: Where, lesson: Id, env: Env = None, user: User = None, by: By
 
 
 @lessons.command("export")
-def export_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
-    """Write all lessons to a file."""
+def export_lessons(
+    where: Where,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file; for a skill, its folder.")],
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="jsonl: all records. skill: the most useful lessons as an Agent Skill. agents-md: as a block in a "
+            "Markdown file."
+        ),
+    ] = Format.JSONL,
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Write lessons to a file."""
     from langgraph_reflexion.memory.importing import write_lessons
+    from langgraph_reflexion.memory.markdown import write_agents_md, write_skill
     from langgraph_reflexion.support.text import count
 
-    records = _with(where, env, user, lambda store: write_lessons(store, file))
-    lessons = snapshot_of(where, env, user).lessons
-    typer.echo(f"{count(records, 'record')} of {count(len(lessons), 'lesson')} written to {file}")
+    if format == Format.JSONL:
+        records = _with(where, env, user, lambda store: write_lessons(store, file))
+        lessons = snapshot_of(where, env, user).lessons
+        typer.echo(f"{count(records, 'record')} of {count(len(lessons), 'lesson')} written to {file}")
+        return
+
+    async def read(store: "LessonStore") -> "tuple[str, LessonSnapshot]":
+        return store.environment, await store.snapshot()
+
+    environment, snapshot = _with(where, env, user, read)
+    if format == Format.SKILL:
+        written = write_skill(snapshot, environment, file)
+    else:
+        written = write_agents_md(snapshot, file)
+    typer.echo(f"{written} of {count(len(snapshot.lessons), 'lesson')} written to {file}")
 
 
 @lessons.command("import")
-def import_lessons(where: Where, file: File, env: Env = None, user: User = None) -> None:
-    """Add the new records of a file."""
+def import_lessons(
+    where: Where,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON lines; or a Markdown file (.md) with a block of lessons.")
+    ],
+    env: Env = None,
+    user: User = None,
+) -> None:
+    """Add the new records of a file, or what people have changed in a block of lessons."""
     from langgraph_reflexion.memory.importing import add_records, read_records
     from langgraph_reflexion.support.text import count
 
+    if file.suffix.lower() == ".md":
+        _import_block(where, file, env, user)
+        return
     records = read_records(file)
     new = _with(where, env, user, lambda store: add_records(store, records), create=True)
     typer.echo(count(new, "new lesson"))
     _suggest("list", where, None, env, user)
+
+
+def _import_block(where: str, file: Path, env: str | None, user: str | None) -> None:
+    """Add what people have changed in a block of lessons, and say how much that is."""
+    from langgraph_reflexion.memory.markdown import find_changes, read_block
+    from langgraph_reflexion.support.text import count
+
+    block = read_block(file)
+
+    async def work(store: "LessonStore") -> str:
+        changes = find_changes(block, await store.snapshot())
+        await store.add(changes.records)
+        return f"{count(changes.new, 'new lesson')}, {changes.edited} edited, {changes.retired} retired"
+
+    typer.echo(_with(where, env, user, work, create=True))
+    typer.echo(f"Export them to {file} again: its block then has what is in the store.")
+    _suggest("list", where, None, env, user)
+
+
+@lessons.command()
+def forget(
+    where: Where,
+    user: Annotated[str, typer.Option(metavar="NAME", help="The user, in every environment.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False,
+) -> None:
+    """Delete everything that is kept of a user: lessons, numbers and archive."""
+    from langgraph_reflexion.memory.store import expect_lessons, forget_user, user_records
+    from langgraph_reflexion.support.text import count, printable
+
+    expect_lessons(where)
+    name = printable(user)
+    records = _in_store(where, lambda store: user_records(store, user))
+    if not records:
+        typer.echo(f"There are no records of {name}.")
+        return
+    number = sum(len(found) for found in records.values())
+    places = ", ".join(printable(environment) for environment in records)
+    if not yes:
+        typer.confirm(f"Delete {count(number, 'record')} of {name} for good ({places})?", abort=True)
+    deleted = _in_store(where, lambda store: forget_user(store, user))
+    typer.echo(f"{count(deleted, 'record')} of {name} deleted ({places}).")
+    typer.echo("Not deleted: checkpoints, the folders of runs, and files that lessons were exported to.")
 
 
 def _suggest(command: str, where: str, lesson: str | None, env: str | None, user: str | None) -> None:
@@ -238,18 +327,28 @@ def _with(
     Raises:
         ConfigurationError: there are no such lessons, or the environment has to be named.
     """
-    import asyncio
+    from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons
 
-    from langgraph_reflexion.memory.store import LessonStore, environments, expect_lessons, open_lessons
-
-    async def run() -> T:
-        async with open_lessons(where) as store:
-            present = await environments(store)
-            name = environment_of(present, env, create=create)
-            return await work(LessonStore(store, name, user))
+    async def run(store: "BaseStore") -> T:
+        present = await environments(store)
+        name = environment_of(present, env, create=create)
+        return await work(LessonStore(store, name, user))
 
     if not create or env is None:
         expect_lessons(where)
+    return _in_store(where, run)
+
+
+def _in_store(where: str, work: Callable[["BaseStore"], Awaitable[T]]) -> T:
+    """Return what some work on a store returns."""
+    import asyncio
+
+    from langgraph_reflexion.memory.store import open_lessons
+
+    async def run() -> T:
+        async with open_lessons(where) as store:
+            return await work(store)
+
     return asyncio.run(run())
 
 
