@@ -92,7 +92,7 @@ def test_commands_take_the_options_of_their_settings():
         return {name for each in parameters for name in each.opts if name.startswith("--")}
 
     flags = {name: flag(name, field) for name, field in RunSettings.model_fields.items() if name != "environment"}
-    assert options("run") == {*flags.values(), "--out", "--json"}
+    assert options("run") == {*flags.values(), "--out", "--json", "--fail-below", "--not-worse-than"}
     free, raised = ({flags[name] for name in RunSettings.resumable(kind)} for kind in ("free", "raise"))
     assert raised == {"--max-trials", "--limit", "--budget"}
     assert options("resume") == {*free, *raised, "--base-url", "--database", "--lessons", "--json"}

@@ -27,7 +27,7 @@ def pending(where: Where, env: Env = None, user: User = None, as_json: AsJson = 
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     for each in found:
-        source = each.sources[0]
+        source = each.first_source
         typer.echo(f"{each.id}  from the {source.outcome} of {printable(source.task)}")
         for line in each.text.split("\n"):
             typer.echo(f"  {printable(line)}")
