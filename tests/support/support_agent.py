@@ -82,7 +82,8 @@ async def work(folder: Path, users: int, numbers: list[int], *, feedback: bool) 
 async def hold(chat: Any, number: int, config: Any) -> None:
     """Hold a conversation; one that a killed process had begun goes on where it stopped."""
     before = await chat.aget_state(config)
-    if not before.values:
+    # Killed at the very beginning, a thread has a checkpoint and not yet the question.
+    if not before.values.get("task"):
         await chat.ainvoke({"task": f"When does it close, in conversation {number}?"}, config)
     elif before.next:
         await chat.ainvoke(None, config)
