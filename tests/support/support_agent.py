@@ -75,17 +75,8 @@ async def work(folder: Path, users: int, numbers: list[int], *, feedback: bool) 
             if feedback:
                 await alearn_from(chat, config, success=False, words=f"That was wrong in conversation {number}.")
             else:
-                await hold(chat, number, config)
+                await chat.ainvoke({"task": f"When does it close, in conversation {number}?"}, config)
             print(number, flush=True)
-
-
-async def hold(chat: Any, number: int, config: Any) -> None:
-    """Hold a conversation; one that a killed process had begun goes on where it stopped."""
-    before = await chat.aget_state(config)
-    if not before.values:
-        await chat.ainvoke({"task": f"When does it close, in conversation {number}?"}, config)
-    elif before.next:
-        await chat.ainvoke(None, config)
 
 
 def play(folder: Path, users: int, numbers: list[int], kills: int, chance: random.Random, *, feedback: bool) -> int:
