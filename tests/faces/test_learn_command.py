@@ -76,6 +76,14 @@ def test_the_summary_as_json(home, served):
     assert (status, counted["learned"], counted["known"], counted["usage"]["llm_calls"]) == (0, 1, 0, 1)
 
 
+def test_lessons_wait_for_a_review(home, served):
+    write(home, line())
+    assert learn(home, served, "--review")[0] == 0
+    status, out, err = call(home, "lessons", "pending", "lessons.db", "--json")
+    assert status == 0, err
+    assert [lesson["text"] for lesson in json.loads(out)] == [FIVE]
+
+
 def test_each_user_has_lessons_of_their_own(home, served):
     write(home, line(user={"id": "ann"}), line("six", user={"id": "bob"}))
     assert learn(home, served, "--user-field", "user.id", "--env", "support")[0] == 0

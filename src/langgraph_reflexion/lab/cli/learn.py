@@ -49,6 +49,9 @@ def learn(
     user_field: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of the user whose lesson it is.")
     ] = None,
+    review: Annotated[
+        bool, typer.Option("--review", help="Let new lessons wait for `lessons approve` before they are recalled.")
+    ] = False,
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Answers to learn from concurrently.")] = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -68,7 +71,7 @@ def learn(
     from langgraph_reflexion.lab.learner import learner
 
     settings = ReflexionSettings(**given)
-    made = learner(settings.load(model), env, options=settings.model_options())
+    made = learner(settings.load(model), env, review=review, options=settings.model_options())
     graph = made.compile()
     if file is not None:
         feedback = read_feedback(file, graph, user_field)
