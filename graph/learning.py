@@ -1,7 +1,8 @@
 """Learning after the fact: from a thread or a trace that has ended, with a person's words if there are any."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -75,21 +76,21 @@ async def alearn_from(
     config = config or {}
     reflect = reflect_of(graph)
     if messages is not None:
-        found = _Found(_state_of_messages(reflect, messages, "messages="), partial=False, has_lessons=False)
+        found = found_in_messages(reflect, messages, "messages=")
     elif isinstance(graph, ReflexionMiddleware):
         raise ConfigurationError(
             "learn_from: a middleware keeps no trial; pass messages=agent.get_state(config).values['messages']"
         )
     else:
-        found = await _found(graph, reflect, config)
-    news = _news(reflect, found, success, words)
+        found = await found_in_thread(reflect, ThreadsOfGraph(graph), config)
+    news = news_of(reflect, found, success, words)
     learning = learning_node(Learn(reflect), store or store_of(graph))
     # The thread is named in the lesson's source, and not run.
     done = await learning.ainvoke({"news": news}, config)
     return cast(Learned, done["learned"])
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """What is known of an answer."""
 
     state: ReflexionState
@@ -97,6 +98,48 @@ class _Found(NamedTuple):
     """Whether the trajectory is gone."""
     has_lessons: bool
     """Whether it is known which lessons the trial was shown, so that their numbers can be corrected."""
+
+
+class Threads(Protocol):
+    """Where the states of threads are read."""
+
+    async def state(self, config: RunnableConfig) -> StateSnapshot:
+        """Return the newest state of a thread, or that of `checkpoint_id`."""
+        ...
+
+    def history(self, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+        """Yield the states of a thread, the newest first."""
+        ...
+
+
+@dataclass(frozen=True)
+class ThreadsOfGraph:
+    """The threads in a graph's own checkpointer."""
+
+    graph: CompiledStateGraph[Any, Any, Any, Any]
+
+    async def state(self, config: RunnableConfig) -> StateSnapshot:
+        """Return the newest state of a thread, or that of `checkpoint_id`."""
+        try:
+            return await self.graph.aget_state(config)
+        except NotImplementedError:
+            # A checkpointer without coroutines, such as SqliteSaver.
+            return await to_thread(self.graph.get_state, config)
+
+    async def history(self, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+        """Yield the states of a thread, the newest first."""
+        try:
+            async for snapshot in self.graph.aget_state_history(config):
+                yield snapshot
+            return
+        except NotImplementedError:
+            pass
+
+        def read() -> list[StateSnapshot]:
+            return list(self.graph.get_state_history(config))
+
+        for snapshot in await to_thread(read):
+            yield snapshot
 
 
 def reflect_of(graph: Learning) -> Reflect:
@@ -126,7 +169,7 @@ def store_of(graph: Learning) -> BaseStore | None:
     return store
 
 
-def _news(reflect: Reflect, found: _Found, success: bool | None, words: str) -> LateNews:
+def news_of(reflect: Reflect, found: Found, success: bool | None, words: str) -> LateNews:
     """Return what is learned from, with the evaluator's verdict where no other is given.
 
     Raises:
@@ -151,7 +194,7 @@ def _verdict_of(state: ReflexionState) -> bool | None:
     return verdict
 
 
-async def _found(graph: CompiledStateGraph[Any, Any, Any, Any], reflect: Reflect, config: RunnableConfig) -> _Found:
+async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableConfig) -> Found:
     """Return the state at the end of the answer that a config names.
 
     Raises:
@@ -164,50 +207,24 @@ async def _found(graph: CompiledStateGraph[Any, Any, Any, Any], reflect: Reflect
             "learn_from needs a thread, config={'configurable': {'thread_id': ...}}, or messages="
         )
     if named.get("checkpoint_id"):
-        snapshot = await _snapshot(graph, config)
-        return _Found(_state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}"), False, True)
+        snapshot = await threads.state(config)
+        return Found(_state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}"), False, True)
     message = named.get("message_id")
     run = named.get("run_id")
     whole = {key: value for key, value in named.items() if key not in ("message_id", "run_id")}
     newest: StateSnapshot | None = None
-    async for snapshot in _history(graph, {**config, "configurable": whole}):
+    async for snapshot in threads.history({**config, "configurable": whole}):
         newest = newest or snapshot
         if _is_meant(snapshot, message, run):
-            return _Found(_state_in(snapshot, f"thread {thread!r}"), False, True)
+            return Found(_state_in(snapshot, f"thread {thread!r}"), False, True)
     if newest is None:
         raise ConfigurationError(f"learn_from: the checkpointer has no thread {thread!r}")
     if message is not None:
-        return _Found(_state_of_answer(reflect, newest, message), partial=True, has_lessons=False)
+        return Found(_state_of_answer(reflect, newest, message), partial=True, has_lessons=False)
     what = "an answer"
     if run is not None:
         what = f"the answer of run {run!r}"
     raise ConfigurationError(f"learn_from: thread {thread!r} has not {what}")
-
-
-async def _snapshot(graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig) -> StateSnapshot:
-    try:
-        return await graph.aget_state(config)
-    except NotImplementedError:
-        # A checkpointer without coroutines, such as SqliteSaver.
-        return await to_thread(graph.get_state, config)
-
-
-async def _history(
-    graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig
-) -> AsyncIterator[StateSnapshot]:
-    """Yield the states of a thread, the newest first."""
-    try:
-        async for snapshot in graph.aget_state_history(config):
-            yield snapshot
-        return
-    except NotImplementedError:
-        pass
-
-    def read() -> list[StateSnapshot]:
-        return list(graph.get_state_history(config))
-
-    for snapshot in await to_thread(read):
-        yield snapshot
 
 
 def _is_meant(snapshot: StateSnapshot, message: str | None, run: str | None) -> bool:
@@ -240,19 +257,36 @@ def _state_in(snapshot: StateSnapshot, where: str) -> ReflexionState:
     return values
 
 
+def found_in_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> Found:
+    """Return what a conversation that ends with an answer says of it; `what` names the conversation in errors.
+
+    Raises:
+        ConfigurationError: there is no question in it, or it is not of an agent.
+    """
+    return Found(_state_of_messages(reflect, messages, what), partial=False, has_lessons=False)
+
+
+def up_to(said: Sequence[Any], message: str) -> list[Any]:
+    """Return a conversation up to the message with this id.
+
+    Raises:
+        ConfigurationError: the conversation does not have it.
+    """
+    ids = [each.id for each in said]
+    if message not in ids:
+        raise ConfigurationError(f"learn_from: the conversation has no message {message!r}")
+    return list(said[: ids.index(message) + 1])
+
+
 def _state_of_answer(reflect: Reflect, snapshot: StateSnapshot, message: str) -> ReflexionState:
     """Return what is known of an answer whose checkpoint is gone: the conversation up to it.
 
     Raises:
         ConfigurationError: the conversation does not have the message.
     """
-    said = snapshot.values.get("messages") or []
-    ids = [each.id for each in said]
-    if message not in ids:
-        raise ConfigurationError(f"learn_from: the conversation has no message {message!r}")
-    state = _state_of_messages(reflect, said[: ids.index(message) + 1], f"the answer {message!r}")
-    answer = said[ids.index(message)]
-    outcome = getattr(answer, "response_metadata", {}).get("reflexion", {})
+    said = up_to(snapshot.values.get("messages") or [], message)
+    state = _state_of_messages(reflect, said, f"the answer {message!r}")
+    outcome = getattr(said[-1], "response_metadata", {}).get("reflexion", {})
     if outcome.get("status") in ("solved", "failed"):
         state["evaluation"] = Evaluation(success=outcome["status"] == "solved", score=0.0, feedback="")
     return state

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.graph.reflexion import connect as connect
     from langgraph_reflexion.graph.reflexion import create_reflexion as create_reflexion
     from langgraph_reflexion.graph.resume import resume_point as resume_point
+    from langgraph_reflexion.graph.served_learning import learning_graph as learning_graph
     from langgraph_reflexion.loop.budgets import Budget as Budget
     from langgraph_reflexion.loop.budgets import Budgets as Budgets
     from langgraph_reflexion.loop.profiles import Profile as Profile
@@ -71,6 +72,7 @@ MODULE_OF = {
     "connect": "langgraph_reflexion.graph.reflexion",
     "create_reflexion": "langgraph_reflexion.graph.reflexion",
     "learn_from": "langgraph_reflexion.graph.learning",
+    "learning_graph": "langgraph_reflexion.graph.served_learning",
     "load_environment": "langgraph_reflexion.envs",
     "load_prompts": "langgraph_reflexion.prompts",
     "open_checkpointer": "langgraph_reflexion.support.checkpoints",

@@ -14,6 +14,10 @@ ELSEWHERE = {
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
     "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "docs/studio.md: from langgraph_sdk import get_sync_client": "needs a server: tests/long/test_studio_server.py",
+    "docs/howto/learning.md: from langgraph_sdk import get_sync_client": "needs a server:"
+    " tests/long/test_served_learning.py",
+    "langgraph-reflexion learn --langsmith support --since 2026-11-01 --lessons lessons.db --model openai:gpt-4o-mini"
+    "": "needs a key: tests/faces/test_learn_command.py has a server that stands in for LangSmith",
     "docs/howto/own-environment.md: from openenv import GenericEnvClient": "needs a server of OpenEnv",
     "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
     "git clone https://github.com/noahshinn/reflexion": "needs the network; a made-up clone replaces it",

@@ -70,8 +70,9 @@ GROUPS = [
     Group(
         "memory",
         "Memory",
-        "Memory Lessons memory.store.open_lessons learn_from alearn_from nodes.learn.Learned "
-        "graph.later.learn_queued graph.later.alearn_queued",
+        "Memory Lessons memory.store.open_lessons learn_from alearn_from learning_graph"
+        " graph.served_learning.FeedbackForm nodes.learn.Learned"
+        " graph.later.learn_queued graph.later.alearn_queued",
     ),
     Group(
         "runs",

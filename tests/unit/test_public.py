@@ -35,7 +35,7 @@ def test_type_checkers_see_the_names_that_are_imported_when_they_are_used(packag
 
 def test_public_names_are_few_and_explained():
     names = langgraph_reflexion.__all__
-    assert len(names) <= 28
+    assert len(names) <= 29
     assert dir(langgraph_reflexion) == sorted([*names, "__version__"])
     for name in names:
         assert inspect.getdoc(getattr(langgraph_reflexion, name)), name

@@ -112,7 +112,7 @@ def read_tasks(
         if reference not in (None, ""):
             task["data"]["reference"] = reference
         if user_field:
-            task["data"]["user"] = _user(row, user_field, where)
+            task["data"]["user"] = user_of(row, user_field, where)
         try:
             digest.update(json.dumps(task, ensure_ascii=False).encode())
         except UnicodeEncodeError as error:
@@ -151,7 +151,12 @@ def _reference(row: Mapping[str, Any], field: str | None, where: str) -> Any:
     return _parse(json.dumps(reference, default=str))
 
 
-def _user(row: Mapping[str, Any], field: str, where: str) -> str:
+def user_of(row: Mapping[str, Any], field: str, where: str) -> str:
+    """Return the user whom a row names in a column, or `COLUMN.KEY`.
+
+    Raises:
+        ConfigurationError: it names none; the message says where.
+    """
     user = _cell(row, field, where, "--user-field")
     is_name = isinstance(user, str | int) and not isinstance(user, bool)
     if not is_name or not str(user).strip():

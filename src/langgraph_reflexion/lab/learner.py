@@ -14,6 +14,7 @@ def learner(
     *,
     user: str | None = None,
     limit: int | None = None,
+    review: bool = False,
     options: ModelOptions | None = None,
 ) -> ReflexionGraph:
     """Return a graph whose lessons are those of an environment in a store; it is compiled with that store.
@@ -23,11 +24,12 @@ def learner(
         environment: The name under which they are kept: an environment that ships, or else an agent's.
         user: The user whose lessons they are; `user_id` of the config unless given.
         limit: The number of lessons at most; that of `Lessons` unless given.
+        review: Whether new lessons wait for a person.
         options: How the model is called.
     """
-    lessons = Lessons(environment=environment, user=user)
+    lessons = Lessons(environment=environment, user=user, review=review)
     if limit is not None:
-        lessons = Lessons(environment=environment, user=user, limit=limit)
+        lessons = Lessons(environment=environment, user=user, review=review, limit=limit)
     if environment in ENVIRONMENTS:
         return create_reflexion(model, environment, memory=lessons, options=options)
     return create_reflexion(model, actor=_nobody, evaluator=_nothing, memory=lessons, options=options)

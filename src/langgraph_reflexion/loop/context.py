@@ -19,7 +19,7 @@ class ReflexionContext(TypedDict, total=False):
     max_trials: int
     """The number of trials after which a task has failed."""
     user_id: str
-    """The user whose lessons are recalled and written, unless `Lessons` names one."""
+    """The user whose lessons are recalled and written, unless `Lessons` names one, or the server has a login."""
     rubric: str | list[str]
     """The criteria of this run, as a text or a list, which `Rubric(from_input=True)` reads."""
 
@@ -48,6 +48,17 @@ def in_context(name: str) -> Any:
         return context.get(name)
     # A dataclass or a model, as LangGraph makes of a `context_schema`.
     return getattr(context, name, None)
+
+
+def authenticated_user() -> str | None:
+    """Return the name of the user who is logged in to the LangGraph server; None where nobody has to log in."""
+    try:
+        server = get_runtime().server_info
+    except (KeyError, RuntimeError):  # outside a graph
+        return None
+    if server is None or server.user is None:
+        return None
+    return str(server.user.identity)
 
 
 def allowed_trials(usual: int) -> int:

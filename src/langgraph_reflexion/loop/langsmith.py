@@ -22,6 +22,8 @@ ATTEMPTS = 5
 """How often LangSmith is asked for the project of a run, which comes into being with its first run."""
 PAUSE = 1.0
 """Seconds between these requests."""
+OWN_KEYS = ("verdict", "score", "solved", "trials")
+"""The keys of the feedback that is sent, which comes from no person."""
 
 
 @dataclass(frozen=True)

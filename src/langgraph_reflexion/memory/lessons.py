@@ -13,7 +13,7 @@ from langgraph.config import get_store
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, one_of
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.context import in_context
+from langgraph_reflexion.loop.context import authenticated_user, in_context
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, charging, for_record, opening_of
 from langgraph_reflexion.memory.queue import LearningQueue, to_json
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, QueuedTrial, Record, escape_for_prompt, now
@@ -44,8 +44,8 @@ class Lessons:
 
     Attributes:
         environment: The name under which they are kept; the environment's unless given.
-        user: The user whose lessons they are; `user_id` of the run's `context` or `config["configurable"]` unless
-            given, and everyone's where neither names a user.
+        user: The user whose lessons they are. Unless given, the one who is logged in to the LangGraph server; without
+            a login, `user_id` of the run's `context` or `config["configurable"]`, or else everyone.
         count: The number of lessons recalled for a task, at most.
         recall: Whether lessons are recalled.
         learn: When lessons are written for which a model has to be asked: `now`, before the answer is returned;
@@ -332,8 +332,11 @@ def _is_turned(state: ReflexionState) -> bool:
 
 
 def _user_of(config: RunnableConfig) -> str | None:
-    """Return the user whom a run's context or config names."""
-    named = in_context("user_id") or config.get("configurable", {}).get("user_id")
+    """Return the user of a run: who is logged in to the server, or else whom its context or config names."""
+    named = authenticated_user()
+    if named is None:
+        # Where there is a login, these are a client's, who would name another user.
+        named = in_context("user_id") or config.get("configurable", {}).get("user_id")
     # A LangGraph server without authentication names its users "".
     if named is None or named == "":
         return None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import (
@@ -144,6 +145,33 @@ async def put_in_queue(store: Any, **changes: Any) -> Any:
     [left] = await queue(store)
     free = {"leased_until": "", **changes}
     await LessonStore(store, "agent", "ann").add([left.model_copy(update=free)])
+
+
+class LoggedIn:
+    """A user as a LangGraph server names who is logged in."""
+
+    identity = "eve"
+    display_name = "Eve"
+    is_authenticated = True
+    permissions: tuple[str, ...] = ()
+
+
+async def test_in_a_run_of_another_user_the_lesson_is_still_that_of_who_was_answered() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store)
+    chat = service(ScriptedChatModel(replies=[NOON]), store)
+
+    async def work(state: Any) -> Any:
+        return {"done": await alearn_queued(chat)}
+
+    builder = StateGraph(dict)
+    builder.add_node("work", work)
+    builder.add_edge(START, "work")
+    config: Any = {"configurable": {"langgraph_auth_user": LoggedIn()}}
+    final = await builder.compile().ainvoke({"begin": True}, config)
+    assert final["done"] == {"learned": 1}
+    assert await texts(store) == [NOON]
+    assert await texts(store, "eve") == []
 
 
 class Asks(ScriptedChatModel):

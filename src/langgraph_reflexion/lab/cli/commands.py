@@ -12,6 +12,7 @@ from langgraph_reflexion.lab.cli.experiment import experiment
 from langgraph_reflexion.lab.cli.grade import grade
 from langgraph_reflexion.lab.cli.help import OPEN, ExampledCommand, GroupedCommand
 from langgraph_reflexion.lab.cli.judge import judge
+from langgraph_reflexion.lab.cli.learn import learn as learn_from_feedback
 from langgraph_reflexion.lab.cli.lessons import lessons
 from langgraph_reflexion.lab.cli.listing import list_runs
 from langgraph_reflexion.lab.cli.play import play
@@ -70,6 +71,7 @@ app.command(cls=GroupedCommand)(experiment)
 app.command(cls=ExampledCommand)(report)
 app.command(cls=ExampledCommand)(show)
 app.command(cls=GroupedCommand)(judge)
+app.command("learn", cls=GroupedCommand)(learn_from_feedback)
 app.command("list", cls=ExampledCommand)(list_runs)
 app.command(cls=GroupedCommand, context_settings=OPEN)(play)
 app.command(cls=ExampledCommand)(grade)

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, list[str]] = {
         "langgraph-reflexion judge runs/first --evaluator checks.py:verify",
         "langgraph-reflexion judge runs/first --evaluator exact --tasks tasks.jsonl",
     ],
+    "learn": ["langgraph-reflexion learn said.jsonl --lessons l.db --model openai:gpt-4o-mini"],
     "list": ["langgraph-reflexion list", "langgraph-reflexion list runs/matrix"],
     "play": ["langgraph-reflexion play alfworld --task 2"],
     "grade": ["langgraph-reflexion grade problems.jsonl solutions.jsonl"],
