@@ -42,7 +42,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return await super().ainvoke(input, config, **options)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
-        self._check_input(input)
+        check_input(self.builder.input_schema, input)
         called = self._called(config, options)
         modes = self._modes(options)
         if not _streams_tokens(modes):
@@ -53,7 +53,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return shown_stream(chunks, modes, subgraphs=wanted)
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
-        self._check_input(input)
+        check_input(self.builder.input_schema, input)
         called = self._called(config, options)
         modes = self._modes(options)
         if not _streams_tokens(modes):
@@ -66,22 +66,6 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the modes in which a call streams: its own, or else the graph's."""
         modes: Modes = options.get("stream_mode") or self.stream_mode
         return modes
-
-    def _check_input(self, input: Any) -> None:
-        """Refuse the unknown fields of an input whose schema forbids them, which LangGraph would ignore.
-
-        Raises:
-            ConfigurationError: there is such a field.
-        """
-        schema: Any = self.builder.input_schema
-        forbids = getattr(schema, "model_config", {}).get("extra") == "forbid"
-        if not forbids or not isinstance(input, Mapping):
-            return
-        unknown = [repr(name) for name in input if name not in schema.model_fields]
-        if not unknown:
-            return
-        takes = ", ".join(schema.model_fields)
-        raise ConfigurationError(f"unknown input field {', '.join(unknown)}: the input has the fields {takes}")
 
     def _called(self, config: RunnableConfig | None, options: Mapping[str, Any]) -> RunnableConfig:
         """Return the config of a run: without a limit, with a tracer of trials, and with the graph's name.
@@ -149,3 +133,19 @@ def _streams_tokens(modes: Modes) -> bool:
     if isinstance(modes, str):
         return modes == "messages"
     return "messages" in modes
+
+
+def check_input(schema: Any, input: Any) -> None:
+    """Refuse the unknown fields of an input whose schema forbids them, which LangGraph would ignore.
+
+    Raises:
+        ConfigurationError: there is such a field.
+    """
+    forbids = getattr(schema, "model_config", {}).get("extra") == "forbid"
+    if not forbids or not isinstance(input, Mapping):
+        return
+    unknown = [repr(name) for name in input if name not in schema.model_fields]
+    if not unknown:
+        return
+    takes = ", ".join(schema.model_fields)
+    raise ConfigurationError(f"unknown input field {', '.join(unknown)}: the input has the fields {takes}")

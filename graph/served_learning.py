@@ -5,7 +5,7 @@ thread that the caller may not read is not found. The lesson is the caller's, wh
 """
 
 import json
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar, cast
 from uuid import UUID
@@ -25,6 +25,7 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 
 from langgraph_reflexion.agents.middleware import ReflexionMiddleware
 from langgraph_reflexion.errors import ConfigurationError, Fault, explain
+from langgraph_reflexion.graph.compiled import check_input
 from langgraph_reflexion.graph.learning import (
     Found,
     Learning,
@@ -124,6 +125,18 @@ class _State(_Output):
     words: Annotated[str, EphemeralValue]
 
 
+class ServedLearning(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph that refuses unknown fields of its input, which LangGraph would ignore."""
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        check_input(FeedbackForm, input)
+        return super().stream(input, config, **options)
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
+        check_input(FeedbackForm, input)
+        return super().astream(input, config, **options)
+
+
 def learning_graph(graph: Learning) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return a graph that learns from an answer of another one after the fact, to be served beside it.
 
@@ -155,7 +168,9 @@ def learning_graph(graph: Learning) -> CompiledStateGraph[Any, Any, Any, Any]:
     builder.add_node("learn", node, input_schema=FeedbackForm)
     builder.add_edge(START, "learn")
     builder.add_edge("learn", END)
-    return builder.compile(store=store_of(graph), name="learn_from")
+    compiled = builder.compile(store=store_of(graph), name="learn_from")
+    # As LangGraph's own `copy` makes another graph of the same parts.
+    return ServedLearning(**vars(compiled))
 
 
 def _with(config: RunnableConfig, **changes: Any) -> RunnableConfig:

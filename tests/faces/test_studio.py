@@ -201,6 +201,7 @@ async def test_invalid_form_ends_the_run(name, form, word):
         ({"reflection_model": "file.py:model"}, "reflection_model.*no code"),
         # A folder of the server, or a download.
         ({"model": "huggingface:/srv/model"}, "no code"),
+        ({"model": "openai:gpt-4o-mini,huggingface:/srv/model"}, "no code"),
         # A service of the server's machine.
         ({"model": "ollama:llama3"}, "no address"),
         ({"reflection_model": "litellm:ollama/llama3"}, "reflection_model.*no address"),

@@ -116,3 +116,10 @@ async def test_a_middleware_learns_from_messages_and_has_no_threads_outside_of_a
 def test_only_a_graph_that_reflects_can_be_learned_for() -> None:
     with pytest.raises(ConfigurationError, match="needs a compiled graph"):
         learning_graph(create_agent(ScriptedChatModel(replies=[]), []))
+
+
+@pytest.mark.parametrize("field", ["sucess", "user_id", "configurable"])
+def test_a_field_that_is_not_known_is_refused(field: str) -> None:
+    graph = learning_graph(Service().chat)
+    with pytest.raises(ConfigurationError, match=f"unknown input field '{field}'"):
+        graph.invoke({"messages": TALK, "success": False, field: "x"})

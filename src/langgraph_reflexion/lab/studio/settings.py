@@ -20,6 +20,7 @@ from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.evaluators.self_tests import ProgramEnvironment
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.lab.demo import DemoChatModel
+from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.loop.profiles import Rules, load_profile
 from langgraph_reflexion.models.load import in_file
@@ -115,7 +116,8 @@ class SettingsForm(BaseModel):
             del shown["memory_size"]
         filled = {name: value for name, value in shown.items() if value != ""}
         given = ReflexionSettings.read(filled)
-        check_model("model", given.model, given.base_url)
+        for name in model_names(given.model):
+            check_model("model", name, given.base_url)
         check_model("reflection_model", given.reflection_model, given.base_url)
         if given.base_url:
             check_address(given.base_url)
