@@ -26,6 +26,7 @@ from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.nodes.verdict import OVERRULED, decided
 from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.support.text import sanitize
 
 NO_THREAD = (
@@ -35,6 +36,9 @@ NO_THREAD = (
 )
 
 OUT_OF_TIME = "{} had not ended when a budget of seconds was used up"
+
+NO_TRUTH = "truth: unknown"
+"""Begins the note on a trial whose truth could not be asked."""
 
 TRUTH_ASKS = "truth= cannot ask a person with interrupt(): what nobody acts on must not pause a run"
 
@@ -139,7 +143,7 @@ class Evaluate:
                 settled = await self._finalize(state)
                 seen = _settled(state, settled)
                 shown = _without_truth(await self._shown(seen))
-                score = await self._score(self.evaluator, shown, config, "the evaluator")
+                score = await self._score(self.evaluator, shown, config, "the evaluator", self.pool.retries)
         except Fault as error:
             failed: Update = {"fault": as_data(error)}
             if isinstance(error, EpisodeLost):
@@ -181,9 +185,9 @@ class Evaluate:
                 shown = _without_truth(await self._shown(state))
                 # As if it were the evaluator.
                 shown["task"]["prepared"] |= prepared
-                score = await self._score(self.truth, shown, config, "the truth")
+                score = await self._score(self.truth, shown, config, "the truth", self._patience(state))
         except Fault as fault:
-            return None, [*notes, f"truth: unknown, {fault}"[:LONGEST_NOTE]]
+            return None, [*notes, f"{NO_TRUTH}, {fault}"[:LONGEST_NOTE]]
         except GraphInterrupt as pause:
             raise ConfigurationError(TRUTH_ASKS) from pause
         expect_on_scale(self.truth, score, self.rules.threshold)
@@ -191,7 +195,16 @@ class Evaluate:
             return None, notes
         return score.accepts(self.rules.threshold), notes
 
-    async def _score(self, evaluator: Evaluator, shown: ReflexionState, config: RunnableConfig, who: str) -> Score:
+    def _patience(self, state: ReflexionState) -> Retries:
+        """Return how often the truth is asked: once, if it was down in an earlier trial, which has waited for it."""
+        for record in state["trials"]:
+            if any(note.startswith(NO_TRUTH) for note in record["notes"]):
+                return Retries(attempts=1)
+        return self.pool.retries
+
+    async def _score(
+        self, evaluator: Evaluator, shown: ReflexionState, config: RunnableConfig, who: str, retries: Retries
+    ) -> Score:
         """Ask an evaluator, within the budgets of seconds.
 
         Raises:
@@ -199,7 +212,7 @@ class Evaluate:
         """
         try:
             async with asyncio.timeout(self.budgets.seconds_to_evaluate()) as limit:
-                return await tried(self.pool.retries, partial(evaluator.evaluate, shown, config), who)
+                return await tried(retries, partial(evaluator.evaluate, shown, config), who)
         except TimeoutError as error:
             if not limit.expired():
                 raise

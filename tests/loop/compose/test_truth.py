@@ -76,7 +76,10 @@ def test_the_middleware_records_the_truth():
 
 
 def test_truth_that_is_down_is_a_note_and_ends_nothing():
+    asked = []
+
     def down(task, result):
+        asked.append(result)
         raise ConnectionError("no route")
 
     final = Guessing().graph(truth=down, options=AT_ONCE).compile().invoke({"task": TASK})
@@ -86,6 +89,8 @@ def test_truth_that_is_down_is_a_note_and_ends_nothing():
         [note] = trial["notes"]
         assert note.startswith("truth: unknown, ")
         assert "no route" in note
+    # Twice in the first trial, as it is told to, and then once: nobody waits for it again and again.
+    assert len(asked) == 4
 
 
 def test_a_bug_in_the_truth_is_raised():
