@@ -78,30 +78,47 @@ class Evaluate:
             decision: The evaluation after a person's decision, with the trial's notes.
             config: The node's config.
         """
-        cut_short = state["stop_reason"] in ("budget", "fault")
-        fault = state["fault"]
-        success: bool | None = None
-        update: Update = {}
-        if decision and not cut_short:
-            update = decision.copy()
-            state = cast(ReflexionState, {**state, **decision})
-            success = state.get("proposed_truth")
-        elif not cut_short:
-            seen, update = await self._judged(state, config)
-            fault = update.pop("fault", fault)
-            # As the update leaves it, but for the steps, of which the update has only the new ones.
-            state = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
-            if "evaluation" in update:
-                # While the trial's world is still there, and before a person may be asked.
-                success, notes = await self._truth(state, config)
-                update["notes"] = notes
-                state["notes"] = notes
-            if self.approval.verdicts and "evaluation" in update:
-                # In the state before a person is asked, so that nothing is judged twice.
-                update["proposed_evaluation"] = update.pop("evaluation")
-                update["proposed_truth"] = success
-                return update
+        if state["stop_reason"] in ("budget", "fault"):
+            return await self._ended(state, {}, None, config, cut_short=True)
+        if decision:
+            ruled = cast(ReflexionState, {**state, **decision})
+            return await self._ended(ruled, decision.copy(), state.get("proposed_truth"), config)
+        seen, update = await self._judged(state, config)
+        # As the update leaves it, but for the steps, of which the update has only the new ones.
+        judged = cast(ReflexionState, {**seen, **update, "trajectory": seen["trajectory"]})
+        if "evaluation" not in update:
+            # Trouble outside, which the update names.
+            return await self._ended(judged, update, None, config)
+        # While the trial's world is still there, and before a person may be asked.
+        success, notes = await self._truth(judged, config)
+        update["notes"] = notes
+        judged["notes"] = notes
+        if self.approval.verdicts:
+            # In the state before a person is asked, so that nothing is judged twice.
+            update["proposed_evaluation"] = update.pop("evaluation")
+            update["proposed_truth"] = success
+            return update
+        return await self._ended(judged, update, success, config)
 
+    async def _ended(
+        self,
+        state: ReflexionState,
+        update: Update,
+        success: bool | None,
+        config: RunnableConfig,
+        *,
+        cut_short: bool = False,
+    ) -> Update:
+        """Return the update of a trial's end: what the loop does next, and the trial's record.
+
+        Args:
+            state: The state with the evaluation, if there is one.
+            update: The update so far; without an evaluation, the trial was cut short, or could not be judged.
+            success: Whether the trial has truly solved its task; None if only its reward says so.
+            config: The node's config.
+            cut_short: Whether the trial has ended before it could be judged.
+        """
+        fault = update.pop("fault", state["fault"])
         # A trial that was cut short leaves the evaluation of the one before, which the actor may see.
         evaluation: Evaluation | None = update.get("evaluation")
         await self._release(state, actions_of(state), evaluated=cut_short or not fault)
