@@ -140,8 +140,10 @@ class Evaluate:
         update["notes"] = notes
         update["status"] = status
         update["fault"] = fault
+        # Where the profile reflects on the last trial anyway, that reflection is its lesson.
+        unreflected = status == "failed" and not self.rules.reflects_at_end
         learned = await self.memory.lessons.record_trial(
-            state, record, config, affordable=not used_up, last=status == "failed"
+            state, record, config, affordable=not used_up, last=unreflected
         )
         update |= learned
         return with_answer(state, update, config)

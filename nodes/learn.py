@@ -96,6 +96,10 @@ class Learn:
             before = await store.late_verdict(key)
             if before:
                 return await self._known(store, before, partial=news.partial)
+            if await store.still_queued(key) is None:
+                # A run has turned the verdict on its trial, and withdrawn it from the queue.
+                nothing = source.model_copy(update={"text": ""})
+                return self._learned(nothing, news, account.usage, new=False)
         records: list[Record] = []
         if source.text:
             records.append(source)

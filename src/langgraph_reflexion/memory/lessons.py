@@ -167,7 +167,7 @@ class LessonMemory:
             record: The trial's record.
             config: The node's config.
             affordable: Whether a budget allows a further call.
-            last: Whether the task has failed with this trial.
+            last: Whether the task has failed with this trial, and no reflection on it follows.
         """
         lessons = self.lessons
         if lessons is None or record["verdict"] is None or not self._learns(state):
@@ -259,6 +259,10 @@ class LessonMemory:
         """Correct the statistics of a trial that was a success when it was recorded, and is none any more."""
         use = self.use(state, config, success=False)
         await self._add(store, use.model_copy(update={"before": True}))
+        queued = await self.options.retries(partial(store.still_queued, use.key))
+        if queued and queued.success:
+            # Its lesson would praise what has failed.
+            await self.options.retries(partial(store.dequeue, queued))
         praised = self.source(state, config, "", "success").key
         await self.options.retries(partial(store.withdraw, praised))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from langgraph_reflexion import (
 )
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.graph.later import alearn_queued, learn_queued
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.records import LateVerdict, LessonEdit, QueuedTrial, now
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.models.usage import Price
@@ -204,6 +206,49 @@ async def test_a_late_verdict_comes_before_the_queue(when: str) -> None:
     await alearn_queued(chat)
     assert (await texts(store), await queue(store)) == ([], [])
     assert await LessonStore(store, "agent", "ann").late_verdict(left.key) == said
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+async def test_a_verdict_that_a_run_turns_leaves_no_praise_in_the_queue(when: str) -> None:
+    store = InMemoryStore()
+    held = Held(replies=[NOON], may=asyncio.Event())
+    agent = create_agent(ScriptedChatModel(replies=["At noon."]), [])
+    graph = create_reflexion(held, actor=agent, evaluator=lambda result: True, memory=LATER)
+    chat = graph.compile(checkpointer=InMemorySaver(), store=store)
+    final = await chat.ainvoke({"task": "When?"}, ANN)
+
+    async def turn() -> None:
+        other = create_agent(ScriptedChatModel(replies=["At five."]), [])
+        reflects = ScriptedChatModel(replies=["I must say that the office closes at five."])
+        turned = create_reflexion(reflects, actor=other, evaluator=lambda result: True, memory=LATER).compile(
+            checkpointer=InMemorySaver(), store=store
+        )
+        verdict = {"success": False, "score": 0.0, "feedback": "It closes at five."}
+        await turned.aupdate_state(ANN, {**final, "status": "running", "evaluation": verdict}, as_node="evaluate")
+        await turned.ainvoke(None, ANN, interrupt_after=["reflect"])
+
+    async def nothing() -> None:
+        pass
+
+    # As after a crash: the worker of the first graph is gone.
+    [left] = await queue(store)
+    await LessonStore(store, "agent", "ann").add([left.model_copy(update={"leased_until": ""})])
+    meanwhile = turn
+    if when == "before":
+        await turn()
+        meanwhile = nothing
+    await alearn_queued(service(Asks(replies=[NOON], meanwhile=meanwhile), store))
+    assert await queue(store) == []
+    assert await texts(store) == ["I must say that the office closes at five."]
+
+
+async def test_a_last_reflection_that_the_profile_writes_anyway_is_not_queued() -> None:
+    at_end = replace(PROFILES["paper"], name="mine", reflects_at_end=True)
+    store = InMemoryStore()
+    model = ScriptedChatModel(replies=[NOON])
+    await service(model, store, right=False, profile=at_end).ainvoke({"task": "When?"}, ANN)
+    assert await queue(store) == []
+    assert (await texts(store), len(model.prompts)) == ([NOON], 1)
 
 
 async def test_a_graph_with_a_user_of_its_own_learns_for_that_one_alone() -> None:
