@@ -123,7 +123,9 @@ async def _learned(
         if not is_bug:
             attempts = queued.attempts
         with contextlib.suppress(Fault):
-            await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])
+            # Unless what was to be learned has been taken back meanwhile.
+            if await store.still_queued(queued.key):
+                await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])
         raise
     await store.dequeue(queued)
     return "learned"
