@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from langgraph_sdk import get_sync_client
 
-from tests.support.processes import langgraph_dev
+from tests.support.processes import langgraph_dev, until
 
 SERVED = Path(__file__).parents[1] / "support" / "served_learning"
-GRAPHS = {"agent": "graph", "feedback": "feedback", "chat": "chat", "chat_feedback": "chat_feedback"}
+GRAPHS = {
+    "agent": "graph",
+    "feedback": "feedback",
+    "chat": "chat",
+    "chat_feedback": "chat_feedback",
+    "later": "later",
+}
 QUESTION = "When does the office close?"
 WRONG = {"success": False, "words": "It closes at five."}
 LESSON = "I must say that the office closes at five."
@@ -144,7 +150,6 @@ def test_the_thread_of_another_user_is_not_found_in_the_words_for_no_thread(logi
         {"config": {"configurable": {"langgraph_auth_user": {"identity": "eve"}, "langgraph_auth_user_id": "eve"}}},
         {"config": {"configurable": {"langgraph_auth_user_id": "eve", "user_id": "eve"}}},
         {"metadata": {"user_id": "eve", "owner": "eve"}},
-        {"user_id": "eve"},
     ],
 )
 def test_nobody_writes_or_reads_the_lessons_of_another_user(login, user, named):
@@ -154,8 +159,7 @@ def test_nobody_writes_or_reads_the_lessons_of_another_user(login, user, named):
     assert eve.ask()[1]["content"] == "At noon."
 
     # And what mallory has learned is not eve's, whom the request names.
-    options = {key: value for key, value in named.items() if key != "user_id"}
-    assert mallory.ask(**options)[1]["content"] == "At five."
+    assert mallory.ask(**named)[1]["content"] == "At five."
 
 
 def test_an_assistant_with_another_users_name_uses_the_lessons_of_who_is_logged_in(login, user):
@@ -164,6 +168,43 @@ def test_an_assistant_with_another_users_name_uses_the_lessons_of_who_is_logged_
     fay.learn(messages=talk, **WRONG)
     assistant = gus.client.assistants.create("agent", context={"user_id": "fay"})["assistant_id"]
     assert gus.ask(assistant)[1]["content"] == "At noon."
+
+
+def test_a_thread_that_began_for_another_user_uses_the_lessons_of_who_is_logged_in(login, user):
+    liv, moe = user("liv"), user("moe")
+    talk = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "At noon."}]
+    liv.learn(messages=talk, **WRONG)
+    # The server keeps a run's settings for the next run on the thread.
+    thread, _ = moe.ask(config={"configurable": {"user_id": "liv"}})
+    assert moe.ask(thread=thread)[1]["content"] == "At noon."
+
+
+def test_without_a_login_the_caller_names_the_user(server, user):
+    _, has_login = server
+    if has_login:
+        pytest.skip("is about a server that only another service calls")
+    service = user("any")
+    named = {"context": {"user_id": "ned"}}
+    talk = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "At noon."}]
+    assert service.ask(context={"user_id": "oda"})[1]["content"] == "At noon."
+    assert service.learn(messages=talk, **WRONG, **named)["new"]
+    assert service.ask(**named)[1]["content"] == "At five."
+    assert service.ask(context={"user_id": "oda"})[1]["content"] == "At noon."
+
+
+def test_what_is_learned_later_is_the_lesson_of_who_was_logged_in(login, user):
+    pia, quin = user("pia"), user("quin")
+    assert pia.ask("later", context={"user_id": "quin"})[1]["content"] == "At noon."
+    assert until(lambda: pia.ask("later")[1]["content"] == "At five.")
+    assert quin.ask("later")[1]["content"] == "At noon."
+
+
+def test_a_command_in_place_of_an_input_is_checked_as_well(user):
+    ray = user("ray")
+    thread = ray.client.threads.create()["thread_id"]
+    command = {"update": {"thread_id": NOBODYS, "success": "no"}, "goto": "learn"}
+    outcome = ray.client.runs.wait(thread, "feedback", input=None, command=command, raise_error=False)
+    assert "success must be a valid boolean" in outcome["__error__"]["message"]
 
 
 DEEP: list = []
@@ -177,6 +218,7 @@ for _ in range(60):
         ({}, "name the answer by thread_id"),
         ({"thread_id": "../../assistants", **WRONG}, "there is no thread '../../assistants'"),
         ({"thread_id": NOBODYS, "checkpoint": "../../x", **WRONG}, "there is no thread"),
+        ({"thread_id": NOBODYS, "user_id": "eve", **WRONG}, "unknown input field 'user_id'"),
         ({"thread_id": 3, **WRONG}, "thread_id must be a string, not 3"),
         ({"thread_id": "1" * 10_000, **WRONG}, "thread_id must have at most 200 characters"),
         ({"thread_id": NOBODYS, "messages": [], **WRONG}, "not both"),

@@ -27,3 +27,11 @@ feedback = learning_graph(graph)
 middleware = ReflexionMiddleware(model, evaluator=lambda result: True, memory=Lessons(environment="chat"))
 chat = create_agent(model, [], middleware=[middleware])
 chat_feedback = learning_graph(middleware)
+
+# What it finds out by itself is learned after the answer has been returned.
+later = create_reflexion(
+    actor=create_agent(model, []),
+    evaluator=lambda result: ("five" in result, "It closes at five."),
+    max_trials=1,
+    memory=Lessons(learn="later", environment="later"),
+).compile()
