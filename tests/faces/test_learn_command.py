@@ -94,7 +94,10 @@ def test_each_user_has_lessons_of_their_own(home, served):
 def test_of_the_same_answer_the_last_line_counts(home, served):
     write(home, line(), line(success=True, words=""), line("five", words="It closes at five, as I said."))
     status, out, _ = learn(home, served, "--concurrency", "8")
-    assert (status, "3 learned" in out) == (0, True)
+    assert (status, out.startswith("1 learned")) == (0, True)
+    assert texts(home) == [FIVE]
+    # Otherwise the earlier lines were news again.
+    assert learn(home, served)[1] == "0 learned, 1 known already, 0 useless; 0 model calls\n"
 
 
 def test_a_fault_stops_with_one_line_and_the_same_command_continues(home, served):
@@ -295,6 +298,26 @@ def test_a_key_and_a_user_are_chosen(home, project, langsmith):
     status, out, _ = langsmith("--feedback-key", "thumb", "--user-field", "metadata.user_id")
     assert (status, "1 learned" in out) == (0, True)
     assert texts(home, "--user", "ann") == [FIVE]
+
+
+def test_a_model_that_judges_is_no_person(home, project, langsmith):
+    said = ({"question": "When does it close?"}, {"answer": "At noon."})
+    judge = {"key": "correctness", "score": 0, "comment": "It closes at six.", "feedback_source": {"type": "model"}}
+    person = {"score": 0, "comment": "It closes at five.", "feedback_source": {"type": "app"}}
+    project.add(*said, person, judge)
+    assert langsmith()[0] == 0
+    assert texts(home) == [FIVE]
+
+
+def test_a_run_without_a_user_is_left_out_and_is_not_everyones(home, project, langsmith):
+    wrong = {"score": 0, "comment": "It closes at five."}
+    project.add({"question": "When does it close?"}, {"answer": "At noon."}, wrong, metadata={"user_id": "ann"})
+    project.add({"question": "And the shop?"}, {"answer": "At noon."}, wrong)
+    status, out, err = langsmith("--user-field", "metadata.user_id")
+    assert (status, err) == (0, "")
+    assert "Left out: 1 run without a user" in out
+    assert texts(home, "--user", "ann") == [FIVE]
+    assert texts(home) == []
 
 
 def test_a_project_that_is_not_there_and_a_server_that_fails_are_one_line(project, langsmith):

@@ -95,6 +95,17 @@ def is_conversation(graph: Learning, messages: list[Any]) -> bool:
     return True
 
 
+def names_user(row: Mapping[str, Any], user_field: str | None) -> bool:
+    """Return whether a row names the user whose lesson it is, where one has to be named."""
+    if not user_field:
+        return True
+    try:
+        user_of(row, user_field, "the row")
+    except ConfigurationError:
+        return False
+    return True
+
+
 def _feedback(row: Mapping[str, Any], where: str, graph: Learning, user_field: str | None) -> AnswerFeedback:
     user = None
     if user_field:
@@ -159,7 +170,7 @@ async def learn_all(
 
     Args:
         graph: A compiled graph with `Lessons` and a store.
-        feedback: What is said of the answers. Of the same answer, the later ones come after the earlier ones.
+        feedback: What is said of the answers. Of the same answer, the last counts.
         so_far: Counts what was learned, also before a fault.
         concurrency: The number of answers that are learned from at once.
         on_learned: Called after each answer.
@@ -167,21 +178,19 @@ async def learn_all(
     Raises:
         Fault: the model or the store failed; no further answer is begun.
     """
-    by_answer: dict[str, list[AnswerFeedback]] = {}
-    for each in feedback:
-        by_answer.setdefault(each.key, []).append(each)
+    # An earlier word on an answer would be news again in the next call, after the later one.
+    last = {each.key: each for each in feedback}
     free = asyncio.Semaphore(concurrency)
 
-    async def learn(about: list[AnswerFeedback]) -> None:
+    async def learn(each: AnswerFeedback) -> None:
         async with free:
-            for each in about:
-                so_far.add(await _learn(graph, each))
-                on_learned()
+            so_far.add(await _learn(graph, each))
+            on_learned()
 
     try:
         async with asyncio.TaskGroup() as tasks:
-            for about in by_answer.values():
-                tasks.create_task(learn(about))
+            for each in last.values():
+                tasks.create_task(learn(each))
     except BaseExceptionGroup as group:
         faults, others = group.split(Fault)
         if faults is None or others is not None:

@@ -28,6 +28,8 @@ class ProjectFeedback:
     """Runs whose feedback is neither 0 nor 1."""
     unreadable: int = 0
     """Runs that are no conversation."""
+    nobodys: int = 0
+    """Runs that name no user, where users are asked for."""
 
     def left_out(self) -> str:
         """Return in words what was left out; empty if nothing was."""
@@ -36,6 +38,8 @@ class ProjectFeedback:
             parts.append(f"{count(self.unclear, 'run')} with a score that is neither 0 nor 1")
         if self.unreadable:
             parts.append(f"{count(self.unreadable, 'run')} without a question and an answer")
+        if self.nobodys:
+            parts.append(f"{count(self.nobodys, 'run')} without a user")
         return " and ".join(parts)
 
 
@@ -48,7 +52,8 @@ def read_project(project: str, since: datetime, key: str | None = None) -> Proje
     Args:
         project: The project's name.
         since: The runs that began at this time or later.
-        key: The key of the feedback; any but those that this package itself sends unless given.
+        key: The key of the feedback; any but those that this package itself sends unless given. Feedback from models
+            never counts.
 
     Raises:
         ConfigurationError: there is no such project, or the key is refused.
@@ -83,12 +88,19 @@ def _read(client: Client, runs: Sequence[Run], key: str | None, found: ProjectFe
         keys = [key]
     by_run: dict[Any, list[Feedback]] = {}
     for given in client.list_feedback(run_ids=[run.id for run in runs], feedback_key=keys):
-        if key is not None or given.key not in OWN_KEYS:
+        if _is_of_a_person(given, key):
             by_run.setdefault(given.run_id, []).append(given)
     for run in runs:
         said = sorted(by_run.get(run.id, []), key=lambda each: each.modified_at)
         if said:
             _add(run, said, found)
+
+
+def _is_of_a_person(given: Feedback, key: str | None) -> bool:
+    """Return whether a person has given feedback, and not a model that judges, or this package itself."""
+    if given.feedback_source is not None and given.feedback_source.type == "model":
+        return False
+    return key is not None or given.key not in OWN_KEYS
 
 
 def _add(run: Run, said: Sequence[Feedback], found: ProjectFeedback) -> None:

@@ -67,7 +67,13 @@ def learn(
         raise ConfigurationError("--feedback-key belongs to --langsmith")
     if not as_json:
         say_starting()
-    from langgraph_reflexion.lab.feedback import LearnedSoFar, checked_feedback, is_conversation, read_feedback
+    from langgraph_reflexion.lab.feedback import (
+        LearnedSoFar,
+        checked_feedback,
+        is_conversation,
+        names_user,
+        read_feedback,
+    )
     from langgraph_reflexion.lab.learner import learner
 
     settings = ReflexionSettings(**given)
@@ -79,7 +85,10 @@ def learn(
         found = _project(str(langsmith), since, feedback_key)
         rows = [row for row in found.rows if is_conversation(graph, row[1]["messages"])]
         found.unreadable += len(found.rows) - len(rows)
-        feedback = checked_feedback(rows, graph, user_field)
+        # A trace cannot be corrected: it keeps nobody from learning from the others.
+        of_users = [row for row in rows if names_user(row[1], user_field)]
+        found.nobodys += len(rows) - len(of_users)
+        feedback = checked_feedback(of_users, graph, user_field)
         if found.left_out() and not as_json:
             typer.echo(f"Left out: {found.left_out()}")
     so_far = LearnedSoFar()
