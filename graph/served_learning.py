@@ -187,8 +187,12 @@ async def _found(graph: Learning, reflect: Reflect, given: FeedbackForm, config:
     Raises:
         ConfigurationError: there is no such answer, or the client may not read it.
     """
+    ways = {"message_id": given.message_id, "checkpoint": given.checkpoint, "run_id": given.run_id}
+    chosen = [name for name, value in ways.items() if value is not None]
+    if len(chosen) > 1:
+        raise ConfigurationError(f"learn_from: name the answer by one of {', '.join(chosen)}")
     if given.messages is not None:
-        if given.thread_id is not None:
+        if given.thread_id is not None or chosen:
             raise ConfigurationError("learn_from: give thread_id or messages, and not both")
         check_size(given.messages)
         return found_in_messages(reflect, given.messages, "messages")

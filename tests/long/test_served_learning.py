@@ -222,6 +222,8 @@ for _ in range(60):
         ({"thread_id": 3, **WRONG}, "thread_id must be a string, not 3"),
         ({"thread_id": "1" * 10_000, **WRONG}, "thread_id must have at most 200 characters"),
         ({"thread_id": NOBODYS, "messages": [], **WRONG}, "not both"),
+        ({"message_id": "x", "messages": [], **WRONG}, "not both"),
+        ({"thread_id": NOBODYS, "message_id": "x", "run_id": "y", **WRONG}, "by one of message_id, run_id"),
         ({"messages": "At noon.", **WRONG}, "messages must be"),
         ({"messages": [], **WRONG}, "no human message"),
         ({"messages": ["At noon."], **WRONG}, "'At noon.' is not a message"),
