@@ -3,10 +3,10 @@
 import re
 import sqlite3
 import uuid
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -115,6 +115,37 @@ class Lesson:
         return "\n".join([*tasks, self.text])
 
 
+@dataclass
+class _Tallies:
+    """The tallies of lessons. Those of a summary are shared until they are counted further, as copies take long."""
+
+    found: dict[str, LessonTally] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+
+    def of(self, lesson: str) -> LessonTally:
+        """Return the tally of a lesson, to be read."""
+        return self.found.get(lesson) or LessonTally()
+
+    def own(self, lesson: str) -> LessonTally:
+        """Return the tally of a lesson, to be counted further."""
+        tally = self.found.get(lesson)
+        if tally is None:
+            tally = LessonTally()
+        elif lesson in self.shared:
+            tally = tally.copied()
+        self.found[lesson] = tally
+        self.shared.discard(lesson)
+        return tally
+
+    def add(self, lesson: str, tally: LessonTally) -> None:
+        """Add what a summary has counted."""
+        if lesson in self.found:
+            self.own(lesson).add(tally)
+            return
+        self.found[lesson] = tally
+        self.shared.add(lesson)
+
+
 class LessonSnapshot:
     """The lessons of a namespace, with their numbers and edits applied.
 
@@ -142,7 +173,7 @@ class LessonSnapshot:
         self.counted: set[str] = set()
         self.merged = _merged(by_kind)
         self.trials = Tally()
-        self._tallies: defaultdict[str, LessonTally] = defaultdict(LessonTally)
+        self._tallies = _Tallies()
         for summary in by_kind["summaries"].values():
             self.counted.update(summary.counted)
             # A node that was run again may have written these anew.
@@ -185,7 +216,7 @@ class LessonSnapshot:
     def summary(self, date: str) -> LessonSummary:
         """Return the next generation of the summary: this namespace's own records, added up, with this date."""
         trials = Tally()
-        tallies = defaultdict[str, LessonTally](LessonTally)
+        tallies = _Tallies()
         origin = uuid.uuid4().hex
         generation = 1
         if self.own:
@@ -198,7 +229,7 @@ class LessonSnapshot:
             generation=generation,
             date=date,
             trials=trials,
-            lessons=dict(sorted(tallies.items())),
+            lessons=dict(sorted(tallies.found.items())),
             counted=sorted([*self.records["sources"], *self.records["uses"]]),
         )
 
@@ -214,30 +245,26 @@ class LessonSnapshot:
                 self.superseded.append(summary.key)
         return latest
 
-    def _count_records(self, trials: Tally, tallies: Mapping[str, LessonTally]) -> None:
+    def _count_records(self, trials: Tally, tallies: _Tallies) -> None:
         """Count the sources and uses that are not in a summary."""
         sources: Mapping[str, Any] = self.records["sources"]
         # Of all tasks that taught a lesson the latest are kept, so their order matters.
         for key, source in sorted(sources.items(), key=_by_date):
             if key not in self.counted:
-                tallies[self.id_of(source.lesson)].teach(source)
+                tallies.own(self.id_of(source.lesson)).teach(source)
         uses: Mapping[str, Any] = self.records["uses"]
         for key, use in uses.items():
             if key in self.counted:
                 continue
             trials.count(use)
             for lesson in self._shown(use):
-                tallies[lesson].count(use)
+                tallies.own(lesson).count(use)
 
-    def _add_summary(self, summary: LessonSummary, trials: Tally, tallies: dict[str, LessonTally]) -> None:
+    def _add_summary(self, summary: LessonSummary, trials: Tally, tallies: _Tallies) -> None:
         """Add what a summary has counted."""
         trials.add(summary.trials)
         for lesson, tally in summary.lessons.items():
-            key = self.id_of(lesson)
-            if key in tallies:
-                tallies[key].add(tally)
-            else:
-                tallies[key] = tally.copied()
+            tallies.add(self.id_of(lesson), tally)
 
     def _shown(self, use: LessonUse) -> list[str]:
         """Return the ids of the lessons in a trial's prompt; of lessons that are one by now, that one once."""
@@ -253,7 +280,7 @@ class LessonSnapshot:
             key = self.id_of(source.lesson)
             if key not in found:
                 # Its first source has its text.
-                found[key] = Lesson(key, source.text, [], [], [], self._tallies[key])
+                found[key] = Lesson(key, source.text, [], [], [], self._tallies.of(key))
             found[key].sources.append(source)
         for key, old in records["archived"].items():
             # One that was taught again is no longer in the archive.
@@ -272,7 +299,7 @@ class LessonSnapshot:
         # Trials may have had it since: those that had begun before it was archived.
         tally = LessonTally()
         tally.add(old.tally)
-        tally.add(self._tallies[key])
+        tally.add(self._tallies.of(key))
         return Lesson(key, old.source.text, [old.source], [], [], tally, archived=True)
 
     def find(self, lesson: str) -> Lesson:

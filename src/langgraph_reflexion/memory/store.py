@@ -277,7 +277,9 @@ class LessonStore:
             puts.append(self._put(found.source))
             # Its tally, added below, has counted this source already.
             counted.add(found.source.key)
-            tallies.setdefault(found.lesson, LessonTally()).add(found.tally)
+            restored = tallies.get(found.lesson, LessonTally()).copied()
+            restored.add(found.tally)
+            tallies[found.lesson] = restored
             removed.append(self._remove(ARCHIVED, found.key))
         update = {"lessons": tallies, "counted": sorted(counted), "removed": _removed_keys(snapshot, removed)}
         puts.append(self._put(summary.model_copy(update=update)))
