@@ -263,20 +263,30 @@ def test_pending_lessons_are_listed_with_their_signs_and_decided_on(reviewed):
 
 def test_learning_later_is_finished_by_the_command(tmp_path):
     file = tmp_path / "lessons.db"
+    asked = []
+
+    def down(prompt):
+        asked.append(prompt)
+        raise ConnectionError("down")
 
     async def answer():
         agent = create_agent(ScriptedChatModel(replies=["At noon."]), [])
-        down = ScriptedChatModel(replies=lambda prompt: (_ for _ in ()).throw(ConnectionError("down")))
         options = ModelOptions(retries=Retries(attempts=1))
         memory = Lessons(learn="later")
-        graph = create_reflexion(down, actor=agent, evaluator=lambda result: True, memory=memory, options=options)
+        graph = create_reflexion(
+            ScriptedChatModel(replies=down),
+            actor=agent,
+            evaluator=lambda result: True,
+            memory=memory,
+            options=options,
+        )
         async with open_lessons(file) as opened:
             await graph.compile(store=opened).ainvoke({"task": "When?"}, {"configurable": {"user_id": "ann"}})
+            waiting = LessonStore(opened, "agent", "ann")
             async with asyncio.timeout(20):
-                # Until the attempt in the background has failed.
-                while not (await LessonStore(opened, "agent", "ann").queued())[0].attempts:  # noqa: ASYNC110
+                # Until the attempt in the background has failed, and left the trial to others.
+                while not asked or (await waiting.queued())[0].leased_until:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
-            await asyncio.sleep(0.2)
 
     asyncio.run(answer())
     noon = "The office closes at noon."
