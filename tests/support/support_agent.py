@@ -75,7 +75,7 @@ async def work(folder: Path, users: int, numbers: list[int], *, feedback: bool) 
             if feedback:
                 await alearn_from(chat, config, success=False, words=f"That was wrong in conversation {number}.")
             else:
-                await chat.ainvoke({"task": f"When does it close, in conversation {number}?"}, config)
+                await hold(chat, number, config)
             print(number, flush=True)
 
 
