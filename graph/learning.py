@@ -232,7 +232,8 @@ def _is_meant(snapshot: StateSnapshot, message: str | None, run: str | None) -> 
     values = snapshot.values
     if not (values.get("trajectory") or values.get("attempt")):
         return False
-    ended = not snapshot.next
+    # Not `next`, which also leaves out what has run and waits for the step to end.
+    ended = not snapshot.tasks
     if message is not None:
         return ended and _answer_id(values) == message
     if run is not None:

@@ -85,7 +85,8 @@ async def hold(chat: Any, number: int, config: Any) -> None:
     # Killed at the very beginning, a thread has a checkpoint and not yet the question.
     if not before.values.get("task"):
         await chat.ainvoke({"task": f"When does it close, in conversation {number}?"}, config)
-    elif before.next:
+    # Not `next`: a node that had run when the process was killed is left out there.
+    elif before.tasks:
         await chat.ainvoke(None, config)
 
 
