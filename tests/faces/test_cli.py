@@ -386,7 +386,7 @@ def test_help_and_version_are_quick(home, args):
     code = (
         "import sys\nfrom langgraph_reflexion.lab.cli import main\ntry:\n    main()\nfinally:\n"
         "    heavy = {'langgraph', 'langchain', 'langchain_core', 'langchain_openai', 'openai'}\n"
-        "    settings = sys.modules['langgraph_reflexion.lab.settings'].RunSettings\n"
+        "    settings = sys.modules['langgraph_reflexion.lab.run_settings'].RunSettings\n"
         "    print('heavy:', sorted(heavy & set(sys.modules)), 'validator:', settings.__pydantic_complete__)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, cwd=home)

@@ -15,7 +15,7 @@ from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
 from langgraph_reflexion.lab.experiments.rows import LONGEST_NOTE, brief
 from langgraph_reflexion.lab.experiments.runs import read_info, read_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.support.files import MAX_UNPACKED
 from tests.support.run_folders import row
 

@@ -9,7 +9,7 @@ import pytest
 
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.lab.experiments import run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.toys import text_of

@@ -12,7 +12,7 @@ from langgraph_reflexion.lab.experiments.page import write_page
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.experiments.runs import read_run, read_runs
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.faces.experiments.test_resume import timeless
 from tests.support.cli import KEY, call, home, run_args, server
 from tests.support.poison import edit, folder_made, poisons

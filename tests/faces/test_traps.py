@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion.lab.experiments.runner import run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from langgraph_reflexion.lab.experiments.record import RunRecord
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.experiments.runs import read_info, read_run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.support.cli import home, server
 from tests.support.wrong_types import variants
 

@@ -15,7 +15,7 @@ from langgraph_reflexion.lab import experiments
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.rows import brief
 from langgraph_reflexion.lab.experiments.runs import read_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 
 pytestmark = pytest.mark.extra("inspect")
 

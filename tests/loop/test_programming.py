@@ -22,7 +22,7 @@ from langgraph_reflexion.lab.experiments.runner import run, run_setup
 from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
 from tests.support.model_server import ModelServer

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.state import Evaluation, Step
 from langgraph_reflexion.support.files import own_table
 from langgraph_reflexion.support.text import count

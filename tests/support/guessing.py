@@ -11,7 +11,7 @@ from langgraph_reflexion.lab.experiments.locks import locked
 from langgraph_reflexion.lab.experiments.runner import run_setup
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel

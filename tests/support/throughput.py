@@ -33,7 +33,7 @@ from pydantic import SecretStr
 from langgraph_reflexion import Environment, Episode, StepResult, Task, action
 from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.experiments.runs import read_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 
 STEPS, SECONDS, TASKS = 20, 0.5, 1000
 TEXT = "You see a shelf, and on the shelf a cup, a plate and a candle. " * 8

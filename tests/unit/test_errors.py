@@ -8,7 +8,7 @@ import pytest
 
 import langgraph_reflexion as lr
 from langgraph_reflexion.evaluators.function import CommandEvaluator
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.loop.heuristic import Heuristic
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.models.usage import Price

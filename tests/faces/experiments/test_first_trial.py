@@ -7,7 +7,7 @@ import pytest
 
 from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.lab.experiments.runner import resume, run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.guessing import rows
 from tests.support.model_server import ModelServer

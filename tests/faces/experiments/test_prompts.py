@@ -16,7 +16,7 @@ from langgraph_reflexion.lab.experiments.run_files import SENT
 from langgraph_reflexion.lab.experiments.runner import resume, run
 from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.calls import CallId, ModelCall
 from langgraph_reflexion.models.recorded import whole_calls
 from langgraph_reflexion.models.sent import as_json, with_calls

@@ -14,7 +14,7 @@ from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
 from langgraph_reflexion.lab.experiments.run_files import SENT
 from langgraph_reflexion.lab.experiments.runs import read_info
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import guessing
 from tests.support.guessing import Guessing, RefusedError, Watch, rows, timeless

@@ -16,7 +16,7 @@ from langgraph_reflexion.lab.experiments.provenance import new_info
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.experiments.runs import read_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.faces.experiments.test_resume import think_first
 from tests.support.cli import KEY, GuessingServer, call, make_home, run_args

@@ -6,7 +6,7 @@ from playwright.sync_api import expect, sync_playwright
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.page import write_page
 from langgraph_reflexion.lab.experiments.runner import run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.support.run_folders import folder, row, steps
 
 pytestmark = pytest.mark.needs("Chromium")

@@ -10,7 +10,7 @@ import pytest
 
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, WorkersLost
 from langgraph_reflexion.lab.experiments.runner import resume, run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.faces.experiments.test_sweep import count_and_resume
 from tests.support.cli import ENV, KEY, forget, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.guessing import timeless as rows

@@ -6,7 +6,7 @@ import pytest
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.experiments.apply import apply_results
 from langgraph_reflexion.lab.experiments.provenance import new_info
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.long.workspace.test_kill import reply, task_file
 from tests.support.cli import call

@@ -11,7 +11,7 @@ from langgraph_reflexion.envs.hotpotqa.environment import HotPotQA
 from langgraph_reflexion.errors import EnvironmentFault
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.runner import run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.support.hotpotqa import PAGES
 from tests.support.mediawiki import MEDIAWIKI_FAULTS, MediaWikiServer
 

@@ -7,7 +7,7 @@ import pytest
 from langgraph_reflexion.envs.webshop.environment import WebShop
 from langgraph_reflexion.lab.demo.prompt import without_examples
 from langgraph_reflexion.lab.experiments.runner import run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.scripts import SmallModel

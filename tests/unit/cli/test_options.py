@@ -12,7 +12,8 @@ from langgraph_reflexion.lab.cli.commands import app
 from langgraph_reflexion.lab.cli.help import OPEN
 from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.declared import option
-from langgraph_reflexion.lab.settings import BudgetSettings, RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
+from langgraph_reflexion.lab.settings import BudgetSettings
 
 
 class Oven(BaseModel):

@@ -6,7 +6,7 @@ from langgraph_reflexion.envs.workspace.protection import Protection, scripts_ru
 from langgraph_reflexion.envs.workspace.tasks import make_tasks, read_tasks
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 from langgraph_reflexion.lab.experiments.runner import run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 
 GOOD = 'path = "repo"\ninstruction = "Mend it."\nverify = ["make check"]\n'
 

@@ -105,7 +105,7 @@ def _fixed_option(error: Any) -> str:
 
 def _with_options(message: str) -> str:
     """Return a message that begins with a Python argument, `actor='x'`, with the option instead."""
-    from langgraph_reflexion.lab.settings import RunSettings
+    from langgraph_reflexion.lab.run_settings import RunSettings
 
     named = re.match(r"(\w+)=", message)
     if named and named[1] in RunSettings.model_fields:

@@ -9,7 +9,7 @@ import typer
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
 from langgraph_reflexion.lab.cli.options import takes
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.matrix import PlannedRun, RunOutcome

@@ -10,7 +10,7 @@ import typer
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.options import takes
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task

@@ -11,7 +11,7 @@ from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
 from langgraph_reflexion.lab.cli.options import flag, takes
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.gate import Gate

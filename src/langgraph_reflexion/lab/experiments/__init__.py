@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.trials import trials_of as trials_of
     from langgraph_reflexion.lab.experiments.trials import trials_of_run as trials_of_run
     from langgraph_reflexion.lab.experiments.trials import trials_of_thread as trials_of_thread
-    from langgraph_reflexion.lab.settings import RunSettings as RunSettings
+    from langgraph_reflexion.lab.run_settings import RunSettings as RunSettings
 
 MODULE_OF = {
-    "RunSettings": "langgraph_reflexion.lab.settings",
+    "RunSettings": "langgraph_reflexion.lab.run_settings",
     "SentPrompt": f"{__name__}.prompts",
     "aresume": f"{__name__}.runner",
     "arun": f"{__name__}.runner",

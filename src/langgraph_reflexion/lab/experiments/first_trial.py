@@ -20,7 +20,7 @@ from langgraph_reflexion.evaluators.base import Evaluator, Score
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run, read_run
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.calls import CallId, Reply, charge
 from langgraph_reflexion.state import Decision, ReflexionState, Step, Update
 

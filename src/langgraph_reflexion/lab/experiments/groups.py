@@ -14,7 +14,7 @@ from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.statistics import Interval, SeedStats, interval, seed_stats
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.support.text import printable
 
 TaskSeed = tuple[str, int]

@@ -17,7 +17,7 @@ from langgraph_reflexion.lab.experiments.runs import Run, holds_run, read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.experiments.setup import set_up
 from langgraph_reflexion.lab.experiments.workers import check_workers
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.load import ModelUnavailable
 from langgraph_reflexion.support.sync import finished
 

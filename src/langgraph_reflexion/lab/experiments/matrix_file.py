@@ -26,7 +26,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from langgraph_reflexion.errors import ConfigurationError, validated
-from langgraph_reflexion.lab.settings import RunSettings, merge_budgets
+from langgraph_reflexion.lab.run_settings import RunSettings, merge_budgets
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.support.files import read_toml
 

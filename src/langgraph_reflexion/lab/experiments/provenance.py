@@ -16,7 +16,7 @@ from rich.cells import cell_len
 import langgraph_reflexion
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.in_turn import model_names
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
 from langgraph_reflexion.support.text import printable
 

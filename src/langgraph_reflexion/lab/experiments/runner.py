@@ -22,7 +22,7 @@ from langgraph_reflexion.lab.experiments.runs import holds_run, read_info, read_
 from langgraph_reflexion.lab.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup, user_of
 from langgraph_reflexion.lab.experiments.workers import check_workers, open_workers
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.memory.store import expect_lessons, seen_tasks
 from langgraph_reflexion.support.sync import run_blocking
 from langgraph_reflexion.support.text import sanitize

@@ -20,7 +20,7 @@ from langgraph_reflexion.lab.experiments.locks import open_task_lock
 from langgraph_reflexion.lab.experiments.record import CHECKPOINTS
 from langgraph_reflexion.lab.experiments.task_run import TaskRun
 from langgraph_reflexion.lab.in_turn import model_names
-from langgraph_reflexion.lab.settings import RunSettings
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.loop.budgets import Budgets, Consumption, account_key
 from langgraph_reflexion.memory.store import open_lessons
 from langgraph_reflexion.state import Strategy
