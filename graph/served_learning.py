@@ -353,6 +353,7 @@ def _snapshot(served: ThreadState, thread: str) -> StateSnapshot:
         metadata=cast(Any, served["metadata"]),
         created_at=served["created_at"],
         parent_config=before,
-        tasks=(),
+        # As JSON: of these it counts only whether there are any.
+        tasks=cast(Any, tuple(served["tasks"])),
         interrupts=(),
     )

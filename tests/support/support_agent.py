@@ -23,6 +23,7 @@ from langchain.agents import create_agent
 
 from langgraph_reflexion import Lessons, alearn_from, create_reflexion, open_checkpointer
 from langgraph_reflexion.graph.later import alearn_queued
+from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
 from langgraph_reflexion.testing import ScriptedChatModel
 
@@ -59,17 +60,21 @@ def reply(prompt: Any) -> str:
     return f"At noon, says conversation {number}."
 
 
+def support_agent() -> ReflexionGraph:
+    """Return the agent: all of its answers are accepted at first, and learned from later."""
+    model = ScriptedChatModel(replies=reply)
+    return create_reflexion(
+        actor=create_agent(model, []), evaluator=lambda result: True, memory=Lessons(learn="later")
+    )
+
+
 async def work(folder: Path, users: int, numbers: list[int], *, feedback: bool) -> None:
     """Hold the conversations, or give the feedback on them, and say which are done."""
     async with (
         open_lessons(folder / "lessons.db") as store,
         open_checkpointer("history", folder / "threads.db") as saver,
     ):
-        model = ScriptedChatModel(replies=reply)
-        graph = create_reflexion(
-            actor=create_agent(model, []), evaluator=lambda result: True, memory=Lessons(learn="later")
-        )
-        chat = graph.compile(checkpointer=saver, store=store)
+        chat = support_agent().compile(checkpointer=saver, store=store)
         for number in numbers:
             config: Any = {"configurable": {"thread_id": str(number), "user_id": user_of(number, users)}}
             if feedback:
@@ -117,19 +122,15 @@ def play(folder: Path, users: int, numbers: list[int], kills: int, chance: rando
     return killed
 
 
-async def faults(folder: Path, conversations: int, users: int) -> list[str]:
-    """Return what is wrong with the lessons, after what was left in the queue has been learned."""
+async def faults(place: str | Path, conversations: int, users: int) -> list[str]:
+    """Return what is wrong with the lessons there, after what was left in the queue has been learned."""
     found: list[str] = []
-    async with open_lessons(folder / "lessons.db") as store:
+    async with open_lessons(place) as store:
         for number in range(users):
             lessons = LessonStore(store, "agent", f"user{number}")
             # As if the leases of the killed processes had ended.
             await lessons.add([each.model_copy(update={"leased_until": ""}) for each in await lessons.queued()])
-        model = ScriptedChatModel(replies=reply)
-        graph = create_reflexion(
-            actor=create_agent(model, []), evaluator=lambda result: True, memory=Lessons(learn="later")
-        )
-        outcomes = await alearn_queued(graph.compile(store=store))
+        outcomes = await alearn_queued(support_agent().compile(store=store))
         print("left to be learned:", outcomes)
         for number in range(users):
             own = [each for each in range(conversations) if user_of(each, users) == f"user{number}"]
@@ -158,7 +159,7 @@ def run(folder: Path, conversations: int, users: int, kills: int) -> list[str]:
     wrong = [number for number in numbers if is_wrong(number)]
     second = play(folder, users, wrong, kills - kills // 2, chance, feedback=True)
     print("conversations:", conversations, "feedback:", len(wrong), "killed:", first + second)
-    return asyncio.run(faults(folder, conversations, users))
+    return asyncio.run(faults(folder / "lessons.db", conversations, users))
 
 
 def main() -> int:
