@@ -26,14 +26,14 @@ def learn_queued(
         store: The store of the lessons; that of the graph unless given.
         concurrency: Users whose trials are learned from at the same time.
         budget: The money that learning may cost for each user altogether, at the prices of `ModelOptions`; a user
-            who has spent it learns nothing more, and the trials stay in the queue.
+            who has spent it learns nothing more, and the trials stay in the queue. That of `Lessons` unless given.
 
     Returns:
         The number of trials by what became of them: `learned`, `known` (something was said of them meanwhile),
         `leased` (another process has begun with them), `given up` (after five attempts), and `over budget`.
 
     Raises:
-        ConfigurationError: the graph has no lessons, or there is no store.
+        ConfigurationError: the graph has no lessons, there is no store, or a budget and no price.
         Fault: the model or the store failed; call again.
     """
     return run_blocking(alearn_queued(graph, store, concurrency=concurrency, budget=budget))
@@ -53,6 +53,10 @@ async def alearn_queued(
     opened = store or store_of(graph)
     if opened is None:
         raise ConfigurationError("learn_queued needs the store of the lessons: pass it as store=")
+    if budget is None:
+        budget = memory.budget
+    if budget is not None:
+        reflect.client.require_price()
     node = learning_node(learn, opened)
     users = await users_with_queues(opened, memory.namespace)
     if memory.fixed_user is not None:

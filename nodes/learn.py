@@ -153,6 +153,9 @@ class Learn:
         known = await store.source(empty.key)
         if known:
             return known
+        budget = self.reflect.memory.lessons.budget
+        if budget is not None and await store.spent() >= budget:
+            return empty.model_copy(update={"text": _without_model(news)})
         if news.success:
             text = await self.reflect.memory.lessons.from_success(news.state, config, news.words)
         else:
@@ -263,6 +266,13 @@ class Learn:
             partial=bool(source.partial),
             usage=usage,
         )
+
+
+def _without_model(news: LateNews) -> str:
+    """Return what a trial teaches where no model may be asked: after a failure, a person's words."""
+    if news.success:
+        return ""
+    return news.words
 
 
 def _id_of(text: str) -> str:

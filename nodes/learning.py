@@ -49,11 +49,12 @@ def learning_node(learn: Learn, store: BaseStore | None) -> CompiledStateGraph[A
 
 def learn_in_background(reflect: Reflect) -> None:
     """Let the process work off what its graph queues, with the node that reflects."""
+    lessons = reflect.memory.lessons
 
     async def work(store: LessonStore) -> None:
-        await work_off(learning_node(Learn(reflect), store.store), store)
+        await work_off(learning_node(Learn(reflect), store.store), store, lessons.budget)
 
-    reflect.memory.lessons.queue.work = work
+    lessons.queue.work = work
 
 
 async def work_off(

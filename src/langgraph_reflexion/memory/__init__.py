@@ -44,7 +44,7 @@ def make_memory(
     `budgets`; `approves` says whether a person approves reflections.
 
     Raises:
-        ConfigurationError: the environment draws no memory map.
+        ConfigurationError: the environment draws no memory map, or lessons have a budget and the model has no price.
     """
     condensing: Client | None = None
     if memory.keep == "summary":
@@ -53,5 +53,7 @@ def make_memory(
     drawn: MapMemory | None = None
     if memory.map:
         drawn = MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects)
+    if memory.lessons and memory.lessons.budget is not None:
+        client.require_price()
     lessons = LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves)
     return AgentMemory(reflections, drawn, lessons)

@@ -56,6 +56,9 @@ class Lessons:
             pending`).
         limit: The number of lessons of an environment and user, at most. Beyond it, the least useful are archived:
             they are not recalled until `langgraph-reflexion lessons restore`.
+        budget: The money that lessons may cost for each user altogether, if they are learned later or from what
+            `learn_from` is told, at the prices of `ModelOptions`. A user who has spent it learns without a model:
+            what is queued stays there, and a late failure teaches a person's words alone. No limit unless given.
         held_out: The ids of tasks that record nothing, and never get lessons that they taught themselves.
     """
 
@@ -66,6 +69,7 @@ class Lessons:
     learn: LearnWhen | bool = "now"
     review: bool = False
     limit: int = LIMIT
+    budget: float | None = None
     held_out: Collection[str] = ()
 
     def __post_init__(self) -> None:
@@ -80,6 +84,8 @@ class Lessons:
             raise ConfigurationError(f"Lessons(count={self.count}): at least 1 is needed, or recall=False")
         if self.limit < 1:
             raise ConfigurationError(f"Lessons(limit={self.limit}): at least 1 is needed, or learn=False")
+        if self.budget is not None and self.budget < 0:
+            raise ConfigurationError(f"Lessons(budget={self.budget}): an amount of money is needed, or None")
 
 
 @dataclass(frozen=True)
@@ -214,6 +220,13 @@ class LessonMemory:
         if self.lessons:
             return self.lessons.limit
         return LIMIT
+
+    @property
+    def budget(self) -> float | None:
+        """The money that learning may cost for each user altogether."""
+        if self.lessons:
+            return self.lessons.budget
+        return None
 
     @property
     def _defers(self) -> bool:

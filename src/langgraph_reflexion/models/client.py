@@ -106,6 +106,16 @@ class Client:
         _expect_model_or_name("model", model)
         return Client(model, self._options, priced=self._priced, answered=self.answered)
 
+    def require_price(self) -> None:
+        """Need the price of the model, as a budget of money does: of one that is bound later, too.
+
+        Raises:
+            ConfigurationError: the model is known, and its price is not.
+        """
+        self._priced = True
+        if self._given is not None:
+            self._find_price(self._given)
+
     def bind(self, model: BaseChatModel) -> None:
         """Call this model from now on."""
         # The middleware binds the agent's model at each of its calls, and what is known of its server must stay.
@@ -113,10 +123,7 @@ class Client:
             return
         self._model = without_own_retries(model)
         self.name = name_of(model)
-        # What is never asked costs nothing.
-        is_asked = not isinstance(model, UnaskedChatModel)
-        needed = self._priced and is_asked
-        self.price = price_of(self.name, self._options.prices, needed=needed)
+        self._find_price(model)
         self._cache: ReplyCache | None = None
         if self._options.cache is not None:
             self._cache = ReplyCache(self._options.cache, model)
@@ -224,6 +231,12 @@ class Client:
         for option in sorted(self.refused):
             note(f"the server refuses {option}, which is left out")
         return Reply(reply)
+
+    def _find_price(self, model: BaseChatModel) -> None:
+        # What is never asked costs nothing.
+        is_asked = not isinstance(model, UnaskedChatModel)
+        needed = self._priced and is_asked
+        self.price = price_of(self.name, self._options.prices, needed=needed)
 
     def _expect_model(self) -> None:
         if self._given is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.store.memory import InMemoryStore
@@ -347,21 +348,78 @@ async def test_a_bug_in_the_background_is_logged_and_loses_nothing(caplog: pytes
 
 
 async def test_a_user_who_has_spent_the_budget_learns_nothing_more() -> None:
-    usage = {"input_tokens": 1_000_000, "output_tokens": 0, "total_tokens": 1_000_000}
-    from langchain_core.messages import AIMessage
-
     store = InMemoryStore()
     await put_in_queue(store)
     second = {"configurable": {"thread_id": "2", "user_id": "ann"}}
     await service(Held(replies=[], may=asyncio.Event()), store).ainvoke({"task": "Where?"}, second)
     for left in await queue(store):
         await LessonStore(store, "agent", "ann").add([left.model_copy(update={"leased_until": ""})])
-    model = ScriptedChatModel(replies=[AIMessage(NOON, usage_metadata=usage)] * 2)
-    priced = ModelOptions(prices={"scripted": Price(0.5, 1.0)})
-    chat = service(model, store, options=priced)
+    model = ScriptedChatModel(replies=[paid(NOON)] * 2)
+    chat = service(model, store, options=PRICED)
     counted = await alearn_queued(chat, budget=0.4)
     assert counted == {"learned": 1, "over budget": 1}
     assert await LessonStore(store, "agent", "ann").spent() == 0.5
+
+
+def paid(text: str) -> AIMessage:
+    """A reply that costs 0.5 with `PRICED`."""
+    usage: Any = {"input_tokens": 1_000_000, "output_tokens": 0, "total_tokens": 1_000_000}
+    return AIMessage(text, usage_metadata=usage)
+
+
+PRICED = ModelOptions(prices={"scripted": Price(0.5, 1.0)})
+
+
+async def test_the_background_task_keeps_to_the_budget_of_a_user() -> None:
+    store = InMemoryStore()
+    model = ScriptedChatModel(replies=[paid(NOON)] * 3)
+    chat = service(model, store, memory=Lessons(learn="later", budget=0.4), options=PRICED)
+    await chat.ainvoke({"task": "When?"}, ANN)
+    async with asyncio.timeout(20):
+        while await queue(store):  # noqa: ASYNC110 - a background task tells nobody
+            await asyncio.sleep(0.01)
+    await chat.ainvoke({"task": "Where?"}, {"configurable": {"thread_id": "2", "user_id": "ann"}})
+    await chat.ainvoke({"task": "When?"}, {"configurable": {"thread_id": "3", "user_id": "bob"}})
+    async with asyncio.timeout(20):
+        while await queue(store, "bob"):  # noqa: ASYNC110 - a background task tells nobody
+            await asyncio.sleep(0.01)
+    assert len(await queue(store)) == 1
+    assert len(model.prompts) == 2
+
+    # What is given to `learn_queued` counts more than that of the lessons.
+    assert await alearn_queued(chat) == {"over budget": 1}
+    assert await alearn_queued(chat, budget=5) == {"learned": 1}
+
+
+async def test_after_the_budget_a_late_failure_teaches_what_a_person_said() -> None:
+    store = InMemoryStore()
+    model = ScriptedChatModel(replies=[paid("I must say five.")] * 3)
+    chat = service(model, store, memory=Lessons(learn="never", budget=0.4), options=PRICED)
+    for number in ("1", "2", "3"):
+        await chat.ainvoke(
+            {"task": f"When, on day {number}?"}, {"configurable": {"thread_id": number, "user_id": "ann"}}
+        )
+    first = await alearn_from(chat, ANN, success=False, words="At five.")
+    other = {"configurable": {"thread_id": "2", "user_id": "ann"}}
+    second = await alearn_from(chat, other, success=False, words="At six.")
+    praised = await alearn_from(chat, {"configurable": {"thread_id": "3", "user_id": "ann"}}, success=True)
+    assert (first["lesson"], second["lesson"], praised["lesson"]) == ("I must say five.", "At six.", "")
+    assert second["new"]
+    assert len(model.prompts) == 1
+
+
+async def test_a_budget_of_learning_needs_a_price() -> None:
+    needed = "a budget of money needs the price of scripted"
+    unpriced = service(ScriptedChatModel(replies=[]), InMemoryStore())
+    with pytest.raises(ConfigurationError, match=needed):
+        await alearn_queued(unpriced, budget=0.4)
+    with pytest.raises(ConfigurationError, match=needed):
+        service(ScriptedChatModel(replies=[]), InMemoryStore(), memory=Lessons(budget=0.4))
+
+
+def test_a_negative_budget_of_learning_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="an amount of money is needed"):
+        Lessons(budget=-1)
 
 
 async def test_pending_lessons_are_recalled_once_they_are_approved() -> None:
