@@ -109,9 +109,12 @@ docs: $(VENV)/docs  ## Build the site from docs/ into build/site, strictly
 test: $(VENV)/dev-all  ## Run levels 1 to 4 of the tests, without what takes long
 	$(RUN) pytest --numprocesses auto --dist loadfile --ignore=tests/long tests
 
+# The files that name what starts programs. `tests/without-tools make test` runs all of them.
+BARE = grep -rlE 'needs?\(|lacking\(|sandbox|subprocess' --include='test_*.py' --exclude-dir=long tests; \
+	find tests/unit tests/loop tests/contracts tests/faces -path '*/programming/test_*.py' -o -path '*/workspace/test_*.py'
+
 test-bare: $(VENV)/dev-all  ## Run the tests that may start programs as on a machine without the tools of tests/tools.txt
-	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile \
-		$(shell grep -rlE 'need|sandbox|programming|workspace|subprocess' --include='test_*.py' --exclude-dir=long tests)
+	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile $(sort $(shell $(BARE)))
 
 # The files in LONG, or all. In the order of the folders, as the files with few tests are the slowest; with a process more
 # than there are cores, as many of them wait.
