@@ -23,6 +23,7 @@ from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import RecalledLesson, Reflection, ReflexionState, Step, TrialRecord, Update
+from langgraph_reflexion.support.text import sanitize
 
 LearnWhen = Literal["now", "later", "never"]
 
@@ -293,8 +294,9 @@ class LessonMemory:
             pending=pending,
             text=text,
             outcome=outcome,
-            instruction=state["task"]["instruction"],
-            observation=state["episode"]["observation"],
+            # A conversation may come from a file, with half of a character that JSON has escaped.
+            instruction=sanitize(state["task"]["instruction"]),
+            observation=sanitize(state["episode"]["observation"]),
             profile=self.profile,
             model=self.client.name,
             **_trial(state, config),

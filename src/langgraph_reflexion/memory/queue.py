@@ -22,7 +22,7 @@ from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.loop.prompting import bounded_trial
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.state import ReflexionState, TrialRecord
-from langgraph_reflexion.support.text import as_text
+from langgraph_reflexion.support.text import as_text, plain
 
 MOST_MESSAGES = 50
 """Messages of a conversation that are kept for a lesson: the newest."""
@@ -63,9 +63,10 @@ class LearningQueue:
             return
         loop = asyncio.get_running_loop()
         waiting = self._of_loop.setdefault(loop, _Waiting())
-        waiting.stores[store.namespace] = store
+        queue = _queue_of(store)
+        waiting.stores[queue] = store
         at_work = [task for task in waiting.tasks if not task.done()]
-        if len(at_work) >= MOST_WORKERS or store.namespace in waiting.at_work:
+        if len(at_work) >= MOST_WORKERS or queue in waiting.at_work:
             # One that is at work looks again when it has finished.
             return
         # Neither callbacks nor traces of the run, which may be over before.
@@ -79,7 +80,8 @@ class LearningQueue:
 
     async def _work_off(self, work: Work, waiting: "_Waiting") -> None:
         while store := waiting.next():
-            waiting.at_work.add(store.namespace)
+            queue = _queue_of(store)
+            waiting.at_work.add(queue)
             try:
                 await work(store)
             except Fault as fault:
@@ -88,23 +90,31 @@ class LearningQueue:
             except Exception:
                 _log.exception("a lesson could not be learned in the background; the trial stays in the queue")
             finally:
-                waiting.at_work.discard(store.namespace)
+                waiting.at_work.discard(queue)
+
+
+_Queue = tuple[int, tuple[str, ...]]
+"""What tells a queue from others: its store, as a graph may be compiled with several, and its namespace."""
+
+
+def _queue_of(store: LessonStore) -> _Queue:
+    return id(store.store), store.namespace
 
 
 @dataclass
 class _Waiting:
     """The queues that wait for a worker on an event loop."""
 
-    stores: dict[tuple[str, ...], LessonStore] = field(default_factory=dict)
-    at_work: set[tuple[str, ...]] = field(default_factory=set)
-    """The namespaces that a worker has taken: two at the same queue would pay twice."""
+    stores: dict[_Queue, LessonStore] = field(default_factory=dict)
+    at_work: set[_Queue] = field(default_factory=set)
+    """The queues that a worker has taken: two at the same queue would pay twice."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def next(self) -> LessonStore | None:
         """Return a queue that no other worker has taken, and that waits no longer; None if there is none."""
-        for namespace in self.stores:
-            if namespace not in self.at_work:
-                return self.stores.pop(namespace)
+        for queue in self.stores:
+            if queue not in self.at_work:
+                return self.stores.pop(queue)
         return None
 
 
@@ -139,7 +149,8 @@ def to_json(state: ReflexionState, record: TrialRecord) -> dict[str, Any]:
             "state": {},
             "cut_off": bool(attempt.get("cut_off")),
         }
-    return kept
+    # Some stores refuse lone surrogates, others NULs.
+    return cast(dict[str, Any], plain(kept))
 
 
 def from_json(kept: dict[str, Any]) -> ReflexionState:

@@ -100,6 +100,33 @@ async def test_under_invoke_the_library_learns_in_the_background() -> None:
     assert await texts(store) == [NOON]
 
 
+async def test_a_graph_with_two_stores_works_off_the_queues_of_both() -> None:
+    model = Held(replies=[NOON] * 3, may=asyncio.Event())
+    agent = create_agent(ScriptedChatModel(replies=["At noon."] * 3), [])
+    graph = create_reflexion(model, actor=agent, evaluator=lambda result: True, memory=LATER)
+    stores = [InMemoryStore(), InMemoryStore()]
+    for number, place in enumerate((0, 1, 0)):
+        await graph.compile(store=stores[place]).ainvoke({"task": f"When, {number}?"}, ANN)
+        # The first worker has begun before the other answers are queued.
+        await asyncio.sleep(0.05)
+    model.may.set()
+    for store in stores:
+        await settled(store)
+    assert len(model.prompts) == 3
+
+
+@pytest.mark.parametrize("learn", ["now", "later"])
+async def test_half_a_character_in_question_and_answer_is_stored_all_the_same(tmp_path: Any, learn: Any) -> None:
+    async with open_lessons(tmp_path / "lessons.db") as store:
+        agent = create_agent(ScriptedChatModel(replies=["At \ud800 noon.\0"]), [])
+        model = ScriptedChatModel(replies=[NOON])
+        memory = Lessons(learn=learn)
+        graph = create_reflexion(model, actor=agent, evaluator=lambda result: True, memory=memory)
+        await graph.compile(store=store).ainvoke({"messages": [("human", "When \ud83d?\0")]}, ANN)
+        await settled(store)
+        assert await texts(store) == [NOON]
+
+
 async def test_the_middleware_learns_later_too() -> None:
     model = Held(replies=[NOON], may=asyncio.Event())
     store = InMemoryStore()
