@@ -273,6 +273,9 @@ def _notes(lines: list[str], first: int, path: Path) -> Iterator[Note]:
     for number, line in enumerate(lines, first):
         if _ADDED.fullmatch(line):
             written.append(line)
+        elif _NOTE.fullmatch(line.lstrip()):
+            # An editor has indented the list: a line that is not found would retire its lesson.
+            written.append(line.lstrip())
         elif not line or line in introduction:
             continue
         elif not written:

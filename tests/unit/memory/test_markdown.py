@@ -223,6 +223,13 @@ async def test_a_broken_block_is_named_and_nothing_is_read(tmp_path, change, say
         read_block(path)
 
 
+async def test_a_list_that_an_editor_has_indented_retires_nothing(tmp_path):
+    store, path = await filled(LEFT, RIGHT), tmp_path / "AGENTS.md"
+    await export(store, path)
+    path.write_text(path.read_text().replace("\n- [", "\n  * ["))
+    assert await read_back(store, path) == (0, 0, 0)
+
+
 async def test_a_link_stays_one(tmp_path):
     (tmp_path / "AGENTS.md").write_text("# Rules\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
