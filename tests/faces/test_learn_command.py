@@ -138,11 +138,17 @@ NESTED = json.dumps(line(messages=None)).replace("null", "[" * 60 + "]" * 60).re
         (line(messages=[]), "line 2: the row has messages, or else question and answer"),
         ({"messages": [], "success": False}, "line 2: the conversation has no human message"),
         ({"messages": ["Hi."], "success": False}, "line 2: 'Hi.' is not a message"),
+        ({"messages": [{"role": "tool", "content": "x"}], "success": False}, "line 2: the agent's messages cannot"),
+        (
+            {"messages": [{"role": "assistant", "content": "x", "tool_calls": "x"}], "success": False},
+            "line 2: the agent's messages cannot be read",
+        ),
         (
             {"messages": [{"role": "user", "content": "x" * 1_000_001}], "success": False},
             "line 2: messages has 1,000",
         ),
         (line(words="\ud800"), None),
+        (line(question="\ud800", answer="\ud800", words="At \ud800."), None),
     ],
 )
 def test_a_wrong_line_is_named_before_anything_is_spent(home, served, row, message):

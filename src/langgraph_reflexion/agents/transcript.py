@@ -255,7 +255,8 @@ def as_message(value: Any) -> AnyMessage:
             return _SERVED.validate_python(value)
         # As OpenAI writes it.
         return cast(AnyMessage, convert_to_messages([value])[0])
-    except (ValueError, TypeError, NotImplementedError) as error:
+    # LangChain looks up and calls what it expects in a message from OpenAI.
+    except (ValueError, TypeError, KeyError, AttributeError, NotImplementedError) as error:
         raise ConfigurationError(f"the agent's messages cannot be read: {value!r:.200} is not a message") from error
 
 
