@@ -1,5 +1,6 @@
 """Learning after the fact: from a thread or a trace that has ended, with a person's words if there are any."""
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
@@ -22,11 +23,16 @@ from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.state import Attempt, Evaluation, ReflexionState
 from langgraph_reflexion.support.copies import digest_of
 from langgraph_reflexion.support.sync import run_blocking, to_thread
+from langgraph_reflexion.support.text import call_text
 
 Learning = CompiledStateGraph[Any, Any, Any, Any] | ReflexionMiddleware
 """What learns: a compiled graph of `create_reflexion`, or the middleware of an agent."""
 
 NOT_SAID = "say whether the answer was right (success=True or False): {}"
+NO_CHECKPOINTER = (
+    "learn_from reads the thread of an answer, and this graph has no checkpointer: "
+    "create_reflexion(...).compile(checkpointer=...), or pass messages="
+)
 UNTRUSTED = "the evaluator's criteria came with the task, and its verdicts teach nothing"
 
 
@@ -120,6 +126,7 @@ class ThreadsOfGraph:
 
     async def state(self, config: RunnableConfig) -> StateSnapshot:
         """Return the newest state of a thread, or that of `checkpoint_id`."""
+        self._expect_checkpointer()
         try:
             return await self.graph.aget_state(config)
         except NotImplementedError:
@@ -128,6 +135,7 @@ class ThreadsOfGraph:
 
     async def history(self, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
         """Yield the states of a thread, the newest first."""
+        self._expect_checkpointer()
         try:
             async for snapshot in self.graph.aget_state_history(config):
                 yield snapshot
@@ -140,6 +148,10 @@ class ThreadsOfGraph:
 
         for snapshot in await to_thread(read):
             yield snapshot
+
+    def _expect_checkpointer(self) -> None:
+        if not self.graph.checkpointer:
+            raise ConfigurationError(NO_CHECKPOINTER)
 
 
 def reflect_of(graph: Learning) -> Reflect:
@@ -318,7 +330,7 @@ def _state_of_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> 
         {
             "status": "failed",
             # What tells this conversation from another one with the same question.
-            "lesson_key": digest_of("\n".join(f"{each.type} {each.id} {each.text}" for each in said)),
+            "lesson_key": digest_of("\n".join(_in_words(each) for each in said)),
             "task": task,
             "messages": said[: asked[-1] + 1],
             "trial": 1,
@@ -341,6 +353,19 @@ def _state_of_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> 
             ),
         },
     )
+
+
+def _in_words(message: Any) -> str:
+    """Return what tells a message from others: two calls of tools, or two pictures, may be all that differs."""
+    words = f"{message.type} {message.id} {message.text}"
+    for call in getattr(message, "tool_calls", []):
+        words += f" {call_text(call['name'], call['args'])}"
+    if isinstance(message.content, str):
+        return words
+    for block in message.content:
+        if isinstance(block, dict) and block.get("type") != "text":
+            words += f" {json.dumps(block, sort_keys=True, default=str)}"
+    return words
 
 
 def _read(messages: Sequence[Any]) -> list[Any]:

@@ -28,6 +28,7 @@ KNOWN_SOURCES = 100
 """Lessons of one trial that are known to have been learned after the fact: the latest."""
 
 NO_LESSONS = "learn_from needs a graph with lessons: create_reflexion(..., memory=Lessons())"
+HELD_OUT = "learn_from: the task {!r} is held out, and records nothing: take it out of Lessons(held_out=...)"
 APPROVES = (
     "learn_from asks nobody: with Approval(reflections=True), a graph learns only what a person approves in its runs"
 )
@@ -77,29 +78,31 @@ class Learn:
         """Write the lesson and correct the numbers. The same news again changes nothing, and asks no model.
 
         Raises:
-            ConfigurationError: the graph has no lessons, no store, or a person who approves them.
+            ConfigurationError: the graph has no lessons, no store, or a person who approves them, or the task is
+                held out.
             ModelFault: the model gave no reply; nothing has been recorded.
             Fault: the store failed.
         """
         news = replace(news, words=plain(news.words))
         lessons = self.expect_lessons()
+        if news.state["task"]["id"] in lessons.held_out and not news.queued:
+            raise ConfigurationError(HELD_OUT.format(news.state["task"]["id"]))
         store = self.reflect.memory.lessons.store_of(lessons, config)
         key = self._key(news, config)
         before = await store.late_verdict(key)
-        if before and before.success == news.success and before.words == news.words:
-            return await self._known(store, before, partial=news.partial)
+        if before and _is_said(before, news):
+            return await self._known(store, before, NO_USAGE, partial=news.partial)
 
         with open_account() as account:
             source = await self._source(store, news, config)
-        if news.queued:
-            # A person may have said something while the model wrote: that counts, and nothing is learned from this.
-            before = await store.late_verdict(key)
-            if before:
-                return await self._known(store, before, partial=news.partial)
-            if await store.still_queued(key) is None:
-                # A run has turned the verdict on its trial, and withdrawn it from the queue.
-                nothing = source.model_copy(update={"text": ""})
-                return self._learned(nothing, news, account.usage, new=False)
+        # A person may have said something while the model wrote: this, or something else.
+        before = await store.late_verdict(key)
+        if before and (news.queued or _is_said(before, news)):
+            return await self._known(store, before, account.usage, partial=news.partial)
+        if news.queued and await store.still_queued(key) is None:
+            # A run has turned the verdict on its trial, and withdrawn it from the queue.
+            nothing = source.model_copy(update={"text": ""})
+            return self._learned(nothing, news, account.usage, new=False)
         records: list[Record] = []
         if source.text:
             records.append(source)
@@ -239,7 +242,7 @@ class Learn:
             date=now(),
         )
 
-    async def _known(self, store: LessonStore, before: LateVerdict, *, partial: bool) -> Learned:
+    async def _known(self, store: LessonStore, before: LateVerdict, usage: Usage, *, partial: bool) -> Learned:
         """Return what the same news has taught before."""
         source = None
         if before.source:
@@ -254,7 +257,7 @@ class Learn:
             success=before.success,
             new=False,
             partial=partial,
-            usage=NO_USAGE,
+            usage=usage,
         )
 
     def _learned(self, source: LessonSource, news: LateNews, usage: Usage, *, new: bool) -> Learned:
@@ -273,6 +276,11 @@ def _without_model(news: LateNews) -> str:
     if news.success:
         return ""
     return news.words
+
+
+def _is_said(before: LateVerdict, news: LateNews) -> bool:
+    """Return whether the same was said of the trial before."""
+    return before.success == news.success and before.words == news.words
 
 
 def _id_of(text: str) -> str:

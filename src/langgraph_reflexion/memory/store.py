@@ -59,6 +59,9 @@ LATEST_USES = 200
 SIMILAR = 0.95
 """The similarity in a store's index from which on lessons are near-duplicates, if their numbers and names agree."""
 
+CHANGED_VERDICT = "a changed verdict"
+"""Who retires a lesson, and brings it back, when the verdict on the trial that taught it changes."""
+
 ARCHIVED = "archived"
 """The last part of the namespace that no recall reads."""
 
@@ -333,10 +336,12 @@ class LessonStore:
             return
         lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
         if lesson.tally.sources == 1 and not lesson.retired:
-            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True)])
+            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True, by=CHANGED_VERDICT)])
 
     async def reinstate(self, source: str) -> None:
-        """Recall the lesson of a source again, if it was retired: its trial has the verdict after all.
+        """Recall the lesson of a source again, if `withdraw` has retired it: its trial has the verdict after all.
+
+        One that a person has retired or rejected stays so.
 
         Args:
             source: The key of the source.
@@ -346,9 +351,12 @@ class LessonStore:
         if not isinstance(found, LessonSource):
             return
         lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
-        retirements = [edit for edit in lesson.edits if edit.retired is not None]
-        if retirements and retirements[-1].retired:
-            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=False)])
+        decisions = [edit for edit in lesson.edits if edit.retired is not None or edit.approved is not None]
+        if not decisions:
+            return
+        last = decisions[-1]
+        if last.retired and last.by == CHANGED_VERDICT:
+            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=False, by=CHANGED_VERDICT)])
 
     async def users(self) -> list[str]:
         """Return the names of the users who have lessons in this environment."""

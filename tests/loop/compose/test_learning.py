@@ -19,6 +19,7 @@ from langgraph_reflexion import (
     create_reflexion,
     learn_from,
 )
+from langgraph_reflexion.memory.records import LessonEdit, now
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.support.checkpoints import LatestSaver
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -102,6 +103,94 @@ async def test_a_verdict_that_is_changed_often_is_counted_once() -> None:
         live = {lesson.text for lesson in lessons.live if not lesson.retired}
         expected = {"Feet do it.", "Noon is right." if success else FIVE}
         assert live == expected
+
+
+class Waits(ScriptedChatModel):
+    """A model that, after its reply, lets somebody else say something of the trial before it returns."""
+
+    meanwhile: Any = None
+
+    async def _agenerate(self, *args: Any, **options: Any) -> Any:
+        reply = await super()._agenerate(*args, **options)
+        if self.meanwhile:
+            said = self.meanwhile
+            self.meanwhile = None
+            await said()
+        return reply
+
+
+async def test_of_two_verdicts_at_once_the_later_counts_and_the_lesson_of_the_other_is_not_recalled() -> None:
+    model = Waits(replies=["At noon.", "Noon is right.", "The sign said noon.", FIVE])
+    store = InMemoryStore()
+    graph = create_reflexion(actor=create_agent(model, []), evaluator=lambda result: True, memory=Lessons())
+    chat = graph.compile(checkpointer=InMemorySaver(), store=store)
+    thread = {"configurable": {"thread_id": "1"}}
+    await chat.ainvoke({"task": "When does the office close?"}, thread)
+
+    async def down() -> None:
+        await alearn_from(chat, thread, success=False, words="It closes at five.")
+
+    model.meanwhile = down
+    await alearn_from(chat, thread, success=True, words="Thank you.")
+    lessons = await LessonStore(store, "agent", None).snapshot()
+    assert (lessons.trials.trials, lessons.trials.succeeded) == (1, 1)
+    assert FIVE not in {lesson.text for lesson in lessons.live if not lesson.retired}
+
+
+async def test_a_button_that_is_pressed_again_while_the_model_writes_changes_nothing() -> None:
+    model = Waits(replies=["It is not noon, when the office closes.", FIVE])
+    store = InMemoryStore()
+    graph = create_reflexion(model, actor=create_agent(model, []), evaluator=lambda result: True, memory=Lessons())
+    chat = graph.compile(store=store)
+
+    async def press() -> Any:
+        return await alearn_from(chat, messages=TRACE, success=False, words="At five.")
+
+    model.meanwhile = press
+    learned = await press()
+    assert (learned["new"], learned["lesson"], learned["usage"]["llm_calls"]) == (False, FIVE, 1)
+    lessons = await LessonStore(store, "agent", None).snapshot()
+    assert [lesson.text for lesson in lessons.live] == [FIVE]
+
+
+@pytest.mark.parametrize("decision", [{"retired": True}, {"approved": False}])
+async def test_a_lesson_that_a_person_has_taken_out_is_not_brought_back(decision: dict[str, bool]) -> None:
+    service = Service(FIVE)
+    learned = await alearn_from(service.chat, service.answer(0), success=False)
+    # Turned, so that the lesson is retired by that as well.
+    await alearn_from(service.chat, service.answer(0), success=True)
+    taken_out = LessonEdit(lesson=learned["lesson_id"], date=now(), by="eve", **decision)
+    await LessonStore(service.store, "agent", None).add([taken_out])
+    await alearn_from(service.chat, service.answer(0), success=False)
+    assert (await service.lessons()).lessons[learned["lesson_id"]].retired
+
+
+async def test_a_task_that_is_held_out_records_nothing_after_the_fact_either() -> None:
+    model = ScriptedChatModel(replies=["At noon."])
+    store = InMemoryStore()
+    memory = Lessons(held_out=["exam"])
+    graph = create_reflexion(actor=create_agent(model, []), evaluator=lambda result: True, memory=memory)
+    chat = graph.compile(checkpointer=InMemorySaver(), store=store)
+    thread = {"configurable": {"thread_id": "1"}}
+    await chat.ainvoke({"task": {"id": "exam", "instruction": "When?"}}, thread)
+    with pytest.raises(ConfigurationError, match="'exam' is held out"):
+        await alearn_from(chat, thread, success=False)
+    assert store.search(("reflexion",)) == []
+
+
+@pytest.mark.parametrize("what", ["calls", "pictures"])
+async def test_conversations_with_the_same_texts_are_told_apart(what: str) -> None:
+    def trace(name: str) -> list[Any]:
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{name}"}}
+        call = {"name": "look_at", "args": {"what": name}, "id": "1"}
+        if what == "pictures":
+            return [HumanMessage("Why?"), AIMessage("I drew this."), HumanMessage("Right?"), AIMessage([picture])]
+        return [HumanMessage("Why?"), AIMessage("", tool_calls=[call]), ToolMessage("ok", tool_call_id="1")]
+
+    service = Service(FIVE, "The office opens at nine on all days of the week.")
+    for name in ("AAAA", "BBBB"):
+        learned = await alearn_from(service.chat, messages=trace(name), success=False, words="Wrong.")
+        assert learned["new"]
 
 
 async def test_the_lesson_is_that_of_the_user() -> None:
@@ -234,6 +323,16 @@ async def test_a_graph_that_cannot_learn_says_so(settings: dict[str, Any], messa
     chat = graph.compile(store=InMemoryStore())
     with pytest.raises(ConfigurationError, match=message):
         await alearn_from(chat, messages=TRACE, success=False)
+
+
+async def test_a_graph_without_a_checkpointer_says_so() -> None:
+    graph = create_reflexion(
+        actor=create_agent(ScriptedChatModel(replies=[]), []), evaluator=lambda result: True, memory=Lessons()
+    )
+    chat = graph.compile(store=InMemoryStore())
+    for named in ({"thread_id": "1"}, {"thread_id": "1", "checkpoint_id": "2"}):
+        with pytest.raises(ConfigurationError, match="this graph has no checkpointer"):
+            await alearn_from(chat, {"configurable": named}, success=False)
 
 
 async def test_a_graph_without_a_store_says_so() -> None:
