@@ -64,6 +64,8 @@ class LateNews:
     """Whether the trajectory is gone, and only question and answer are known."""
     queued: bool = False
     """Whether it comes from the queue of what is to be learned later, and not from a person."""
+    review: bool = False
+    """Whether the graph that has queued it lets a person approve its lessons."""
     has_lessons: bool = True
     """Whether it is known which lessons the trial was shown, so that their numbers can be corrected."""
 
@@ -152,6 +154,8 @@ class Learn:
             about["words"] = news.words
         if news.partial:
             about["partial"] = True
+        if news.review:
+            about["pending"] = True
         empty = empty.model_copy(update=about)
         known = await store.source(empty.key)
         if known:

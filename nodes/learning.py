@@ -114,7 +114,7 @@ async def _learned(
     if store.user is not None:
         configurable["user_id"] = store.user
     config: RunnableConfig = {"configurable": configurable}
-    news = LateNews(from_json(queued.state), queued.success, queued=True)
+    news = LateNews(from_json(queued.state), queued.success, queued=True, review=queued.review)
     try:
         await node.ainvoke({"news": news}, config)
     except BaseException as error:

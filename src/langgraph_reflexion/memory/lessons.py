@@ -243,6 +243,7 @@ class LessonMemory:
             success=bool(record["verdict"]),
             thread=trial["thread"],
             state=to_json(state, record),
+            review=self.lessons is not None and self.lessons.review,
             date=trial["date"],
         )
 

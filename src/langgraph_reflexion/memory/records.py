@@ -235,6 +235,8 @@ class QueuedTrial(Record):
     thread: str = ""
     state: dict[str, Any]
     """What is known of the trial, as plain JSON: `memory.queue.to_json`."""
+    review: bool = False
+    """Whether its lesson has to be approved by a person, whoever learns it."""
     date: str
     attempts: int = 0
     """How often it was begun to learn from it."""

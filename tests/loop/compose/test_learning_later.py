@@ -23,6 +23,7 @@ from langgraph_reflexion import (
 )
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.graph.later import alearn_queued, learn_queued
+from langgraph_reflexion.lab.learner import learner
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.records import LateVerdict, LessonEdit, QueuedTrial, now
 from langgraph_reflexion.memory.store import LessonStore, open_lessons
@@ -465,6 +466,21 @@ async def test_pending_lessons_are_recalled_once_they_are_approved() -> None:
     final = await chat.ainvoke({"task": "When does the office close?"}, third)
     assert [each["id"] for each in final["lessons"]] == [lesson.id]
     assert await texts(store) == [NOON]
+
+
+async def test_a_queued_lesson_is_reviewed_whoever_learns_it() -> None:
+    store = InMemoryStore()
+    held = Held(replies=[], may=asyncio.Event())
+    reviewed = Lessons(learn="later", review=True)
+    await service(held, store, memory=reviewed).ainvoke({"task": "When?"}, ANN)
+    [left] = await queue(store)
+    lessons = LessonStore(store, "agent", "ann")
+    await lessons.add([left.model_copy(update={"leased_until": ""})])
+    # As the nightly job, which does not know the graph.
+    nightly = learner(ScriptedChatModel(replies=[NOON]), "agent").compile(store=store)
+    assert await alearn_queued(nightly) == {"learned": 1}
+    [lesson] = (await lessons.snapshot()).live
+    assert (lesson.text, lesson.pending) == (NOON, True)
 
 
 async def test_a_rejected_lesson_stays_out_and_older_lessons_stay_in() -> None:
