@@ -32,6 +32,9 @@ KNOWN_MERGES = 200
 KNOWN_KINDS = 100
 """Kinds of task that are counted apart; further ones are counted together, as the kind of no name."""
 
+CHANGED_VERDICT = "a changed verdict"
+"""Who retires a lesson, and brings it back, when the verdict on the trial that taught it changes."""
+
 _WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")  # and signs that change the meaning of numbers
 _INVISIBLE = re.compile(r"[^\S\n]|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]")
 _CHAT_MARKS = re.compile(r"<(?=[|\uff5c/]|<SYS|s>|start_of_|end_of_)|\[(?=/?INST)", re.IGNORECASE)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.records import (
+    CHANGED_VERDICT,
     RECORDS,
     ArchivedLesson,
     LessonEdit,
@@ -355,6 +356,7 @@ def _by_date_and_run(use: LessonUse) -> tuple[str, str, int]:
 
 def _apply_edits(lesson: Lesson) -> None:
     """Change a lesson as people have said: their word counts, whatever the numbers."""
+    by_numbers = lesson.retired
     # A trial that was not under review has taught it as well, or nobody has decided yet.
     lesson.pending = bool(lesson.sources) and all(source.pending for source in lesson.own_sources)
     for edit in lesson.edits:
@@ -363,9 +365,14 @@ def _apply_edits(lesson: Lesson) -> None:
         if edit.approved is not None:
             lesson.pending = False
             lesson.retired = not edit.approved
-        if edit.retired is not None:
-            lesson.retired = edit.retired
-            lesson.kept = not edit.retired
+        if edit.retired is None:
+            continue
+        if edit.by == CHANGED_VERDICT:
+            # Nobody has said that it is wanted: it is again as it was before.
+            lesson.retired = edit.retired or (by_numbers and not lesson.kept)
+            continue
+        lesson.retired = edit.retired
+        lesson.kept = not edit.retired
 
 
 def _merged(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError, Fault
 from langgraph_reflexion.memory.databases import open_postgres, open_sqlite, overwrite_deleted
 from langgraph_reflexion.memory.duplicates import is_same, repeated
 from langgraph_reflexion.memory.records import (
+    CHANGED_VERDICT,
     KNOWN_KEYS,
     KNOWN_MERGES,
     RECORDS,
@@ -58,9 +59,6 @@ LATEST_USES = 200
 
 SIMILAR = 0.95
 """The similarity in a store's index from which on lessons are near-duplicates, if their numbers and names agree."""
-
-CHANGED_VERDICT = "a changed verdict"
-"""Who retires a lesson, and brings it back, when the verdict on the trial that taught it changes."""
 
 ARCHIVED = "archived"
 """The last part of the namespace that no recall reads."""

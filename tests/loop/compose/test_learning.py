@@ -153,6 +153,14 @@ async def test_a_button_that_is_pressed_again_while_the_model_writes_changes_not
     assert [lesson.text for lesson in lessons.live] == [FIVE]
 
 
+async def test_a_verdict_that_is_turned_back_is_no_wish_of_a_person_to_keep_the_lesson() -> None:
+    service = Service(FIVE)
+    for success in (False, True):
+        await alearn_from(service.chat, service.answer(0), success=success)
+    [lesson] = [each for each in (await service.lessons()).live if each.text == "Noon is right."]
+    assert (lesson.retired, lesson.kept) == (False, False)
+
+
 @pytest.mark.parametrize("decision", [{"retired": True}, {"approved": False}])
 async def test_a_lesson_that_a_person_has_taken_out_is_not_brought_back(decision: dict[str, bool]) -> None:
     service = Service(FIVE)
