@@ -171,8 +171,10 @@ class Learn:
 
     async def _from_failure(self, news: LateNews, config: RunnableConfig) -> str:
         """Return the reflection on a trial; where the model writes a useless one, what was said of the trial."""
-        # Whatever the profile shows of an evaluation: what a person says is there to be read.
-        rules = replace(self.reflect.rules, feedback="words")
+        rules = self.reflect.rules
+        if news.words:
+            # Whatever the profile shows of an evaluation: what a person says is there to be read.
+            rules = replace(rules, feedback="words")
         written = await replace(self.reflect, rules=rules).reflection_on(_as_failed(news), config)
         return written or news.words
 

@@ -93,6 +93,32 @@ async def test_the_answer_leaves_before_the_lesson_is_written(right: bool) -> No
     assert "At noon." in shown
 
 
+@pytest.mark.parametrize(("feedback", "shown"), [("binary", False), ("words", True)])
+async def test_of_the_check_the_model_is_shown_later_what_it_would_have_been_shown_now(
+    feedback: Any, shown: bool
+) -> None:
+    prompts = []
+    for learn in ("now", "later"):
+        model = ScriptedChatModel(replies=[NOON])
+        store = InMemoryStore()
+        memory = Lessons(learn=learn)  # type: ignore[arg-type]
+        agent = create_agent(ScriptedChatModel(replies=["At noon."]), [])
+        graph = create_reflexion(
+            model,
+            actor=agent,
+            evaluator=lambda result: (False, "The right answer is five."),
+            memory=memory,
+            feedback=feedback,
+            max_trials=1,
+        )
+        await graph.compile(store=store).ainvoke({"task": "When?"}, ANN)
+        await settled(store)
+        prompts.append([str(message.content) for message in model.prompts[0]])
+    now_shown, later_shown = prompts
+    assert later_shown == now_shown
+    assert ("The right answer is five." in str(later_shown)) == shown
+
+
 async def test_under_invoke_the_library_learns_in_the_background() -> None:
     store = InMemoryStore()
     chat = service(ScriptedChatModel(replies=[NOON]), store)
