@@ -100,6 +100,7 @@ class Learn:
         # A person may have said something while the model wrote: this, or something else.
         before = await store.late_verdict(key)
         if before and (news.queued or _is_said(before, news)):
+            await self._pay(store, before, account.usage)
             return await self._known(store, before, account.usage, partial=news.partial)
         if news.queued and await store.still_queued(key) is None:
             # A run has turned the verdict on its trial, and withdrawn it from the queue.
@@ -125,6 +126,12 @@ class Learn:
         await store.add([self._verdict(news, source, before, turns, cost)])
         await store.tidy()
         return self._learned(source, news, account.usage, new=True)
+
+    async def _pay(self, store: LessonStore, before: LateVerdict, usage: Usage) -> None:
+        """Add the cost of a reply that is not used to what learning from the trial has cost."""
+        if usage["cost"]:
+            spent = before.cost + usage["cost"]
+            await store.add([before.model_copy(update={"cost": spent})])
 
     def expect_lessons(self) -> Lessons:
         """Return the settings of the lessons.

@@ -263,6 +263,20 @@ async def test_a_late_verdict_comes_before_the_queue(when: str) -> None:
     assert await LessonStore(store, "agent", "ann").late_verdict(left.key) == said
 
 
+async def test_a_reply_that_came_too_late_is_paid_all_the_same() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store)
+    [left] = await queue(store)
+    said = LateVerdict(run=left.run, task=left.task, trial=left.trial, success=False, cost=0.25, date=now())
+
+    async def speak() -> None:
+        await LessonStore(store, "agent", "ann").add([said])
+
+    model = Asks(replies=[paid(NOON)], meanwhile=speak)
+    await alearn_queued(service(model, store, options=PRICED))
+    assert await LessonStore(store, "agent", "ann").spent() == 0.75
+
+
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
 async def test_a_verdict_that_a_run_turns_leaves_no_praise_in_the_queue(when: str) -> None:
     store = InMemoryStore()
