@@ -27,6 +27,9 @@ from langgraph_reflexion.state import Evaluation, ReflexionState
 KNOWN_SOURCES = 100
 """Lessons of one trial that are known to have been learned after the fact: the latest."""
 
+LONGEST_SAID = 500
+"""Characters of a person's words that are part of a lesson."""
+
 NO_LESSONS = "learn_from needs a graph with lessons: create_reflexion(..., memory=Lessons())"
 HELD_OUT = "learn_from: the task {!r} is held out, and records nothing: take it out of Lessons(held_out=...)"
 APPROVES = (
@@ -183,7 +186,7 @@ class Learn:
             # Whatever the profile shows of an evaluation: what a person says is there to be read.
             rules = replace(rules, feedback="words")
         written = await replace(self.reflect, rules=rules).reflection_on(_as_failed(news), config)
-        return written or news.words
+        return _with_words(written, news.words)
 
     async def _use(
         self, store: LessonStore, news: LateNews, before: LateVerdict | None, config: RunnableConfig
@@ -282,6 +285,16 @@ class Learn:
             partial=bool(source.partial),
             usage=usage,
         )
+
+
+def _with_words(written: str, words: str) -> str:
+    """Return a reflection with what a person said, word for word: a small model may turn a correction around."""
+    if not (written and words):
+        return written or words
+    said = " ".join(words.split())
+    if said.rstrip(".!").casefold() in " ".join(written.split()).casefold():
+        return written
+    return f'A person said: "{plain(said, LONGEST_SAID)}" {written}'
 
 
 def _without_model(news: LateNews) -> str:

@@ -35,7 +35,7 @@ def served():
 
 def line(hour="five", **changes):
     said = {"question": "When does the office close?", "answer": f"At noon, not at {hour}."}
-    return {**said, "success": False, "words": f"It closes at {hour}.", **changes}
+    return {**said, "success": False, "words": f"The office closes at {hour}.", **changes}
 
 
 def write(home, *rows):
@@ -60,7 +60,7 @@ FIVE, SIX = "I must say that the office closes at five.", "I must say that the o
 
 def test_each_line_teaches_a_lesson_and_the_same_file_again_asks_no_model(home, served):
     talk = [{"role": "user", "content": "When does it close?"}, {"role": "assistant", "content": "At noon."}]
-    write(home, line(), {"messages": talk, "success": False, "words": "It closes at six.", "column": "more"})
+    write(home, line(), {"messages": talk, "success": False, "words": "The office closes at six.", "column": "more"})
     status, out, err = learn(home, served, "--concurrency", "2")
     assert (status, err) == (0, "")
     assert "2 learned, 0 known already, 0 useless; 2 model calls" in out
@@ -92,10 +92,10 @@ def test_each_user_has_lessons_of_their_own(home, served):
 
 
 def test_of_the_same_answer_the_last_line_counts(home, served):
-    write(home, line(), line(success=True, words=""), line("five", words="It closes at five, as I said."))
+    write(home, line(), line(success=True, words=""), line("five", words="The office closes at five, as I said."))
     status, out, _ = learn(home, served, "--concurrency", "8")
     assert (status, out.startswith("1 learned")) == (0, True)
-    assert texts(home) == [FIVE]
+    assert texts(home) == [f'A person said: "The office closes at five, as I said." {FIVE}']
     # Otherwise the earlier lines were news again.
     assert learn(home, served)[1] == "0 learned, 1 known already, 0 useless; 0 model calls\n"
 
@@ -261,13 +261,15 @@ def human(text):
 
 
 def test_the_feedback_on_a_projects_runs_is_learned_from(home, project, langsmith):
-    wrong = {"score": 0, "comment": "It closes at five."}
+    wrong = {"score": 0, "comment": "The office closes at five."}
     question, answer = human("When does it close?"), {"type": "ai", "content": "At noon."}
     # A graph's state, a chain of texts, a chat model's own form, and a run of which nobody has said anything.
     project.add({"messages": [question]}, {"messages": [question, answer]}, wrong)
-    project.add({"question": "And the shop?"}, {"answer": "At noon."}, {"score": 0, "comment": "It closes at six."})
+    project.add(
+        {"question": "And the shop?"}, {"answer": "At noon."}, {"score": 0, "comment": "The office closes at six."}
+    )
     made = {"lc": 1, "type": "constructor", "id": ["HumanMessage"], "kwargs": human("The office?")}
-    late = {"value": False, "comment": "It closes at seven."}
+    late = {"value": False, "comment": "The office closes at seven."}
     project.add({"messages": [made]}, {"messages": [answer]}, {"score": 1, "comment": "Fine."}, late)
     project.add({"messages": [question]}, {"messages": [question, answer]})
     status, out, err = langsmith()
@@ -299,7 +301,7 @@ def test_what_is_no_verdict_or_no_conversation_is_left_out_and_counted(project, 
 def test_a_key_and_a_user_are_chosen(home, project, langsmith):
     said = ({"question": "When does it close?"}, {"answer": "At noon."})
     stars = {"key": "stars", "score": 1}
-    thumb = {"key": "thumb", "score": 0, "comment": "It closes at five."}
+    thumb = {"key": "thumb", "score": 0, "comment": "The office closes at five."}
     project.add(*said, thumb, stars, metadata={"user_id": "ann"})
     status, out, _ = langsmith("--feedback-key", "thumb", "--user-field", "metadata.user_id")
     assert (status, "1 learned" in out) == (0, True)
@@ -308,15 +310,20 @@ def test_a_key_and_a_user_are_chosen(home, project, langsmith):
 
 def test_a_model_that_judges_is_no_person(home, project, langsmith):
     said = ({"question": "When does it close?"}, {"answer": "At noon."})
-    judge = {"key": "correctness", "score": 0, "comment": "It closes at six.", "feedback_source": {"type": "model"}}
-    person = {"score": 0, "comment": "It closes at five.", "feedback_source": {"type": "app"}}
+    judge = {
+        "key": "correctness",
+        "score": 0,
+        "comment": "The office closes at six.",
+        "feedback_source": {"type": "model"},
+    }
+    person = {"score": 0, "comment": "The office closes at five.", "feedback_source": {"type": "app"}}
     project.add(*said, person, judge)
     assert langsmith()[0] == 0
     assert texts(home) == [FIVE]
 
 
 def test_a_run_without_a_user_is_left_out_and_is_not_everyones(home, project, langsmith):
-    wrong = {"score": 0, "comment": "It closes at five."}
+    wrong = {"score": 0, "comment": "The office closes at five."}
     project.add({"question": "When does it close?"}, {"answer": "At noon."}, wrong, metadata={"user_id": "ann"})
     project.add({"question": "And the shop?"}, {"answer": "At noon."}, wrong)
     status, out, err = langsmith("--user-field", "metadata.user_id")

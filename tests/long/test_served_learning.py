@@ -19,7 +19,7 @@ GRAPHS = {
     "later": "later",
 }
 QUESTION = "When does the office close?"
-WRONG = {"success": False, "words": "It closes at five."}
+WRONG = {"success": False, "words": "The office closes at five."}
 LESSON = "I must say that the office closes at five."
 NOBODYS = "01a22235-03e8-7318-aafb-bedae99db34f"
 
@@ -248,7 +248,7 @@ def test_what_a_stranger_sends_is_refused_in_one_line(login, user, said, message
 def test_control_characters_in_words_are_left_out(user):
     hal = user("hal")
     talk = [{"role": "user", "content": "When is tea?"}, {"role": "assistant", "content": "At one."}]
-    said = "\u202eIt closes\x1b[31m at five.\x07"
+    said = "\u202eThe office closes\x1b[31m at five.\x07"
     learned = hal.learn(messages=talk, success=False, words=said)
     assert learned["lesson"] == "I must say that the office closes at some other hour."
 

@@ -31,7 +31,7 @@ from langgraph_sdk.client import SyncLangGraphClient
 
 from tests.support.postgres_server import postgres_server
 from tests.support.processes import free_port
-from tests.support.support_agent import faults, is_wrong, user_of
+from tests.support.support_agent import correction, faults, is_wrong, user_of
 
 ROOT = Path(__file__).parents[2]
 SERVED = Path(__file__).parent / "served_learning"
@@ -125,7 +125,7 @@ def say(client: SyncLangGraphClient, number: int) -> None:
     thread = thread_of(number)
     # A development server may have lost that there is such a thread, though not what is in it.
     client.threads.create(thread_id=thread, graph_id="support", if_exists="do_nothing")
-    words = f"That was wrong in conversation {number}."
+    words = correction(number)
     client.runs.wait(None, "feedback", input={"thread_id": thread, "success": False, "words": words})
 
 

@@ -44,6 +44,11 @@ def is_wrong(number: int) -> bool:
     return number % 3 == 0
 
 
+def correction(number: int) -> str:
+    """Return what a person says of a wrong answer."""
+    return f"The office of case {number} closes at five, as I have said."
+
+
 def reply(prompt: Any) -> str:
     """Answer, or reflect: whatever is said names the conversation alone."""
     text = "\n".join(str(message.content) for message in prompt)
@@ -51,9 +56,9 @@ def reply(prompt: Any) -> str:
     if len(numbers) != 1:
         return f"MIXED {sorted(numbers)}"
     [number] = numbers
-    if "wrong in conversation" in text:
+    if "You review" in text:
         time.sleep(SLOW)
-        return f"The office of case {number} closes at five, as a person has said."
+        return correction(number)
     if "You have just solved" in text:
         time.sleep(SLOW)
         return f"It worked in case {number} to answer at once."
@@ -78,7 +83,7 @@ async def work(folder: Path, users: int, numbers: list[int], *, feedback: bool) 
         for number in numbers:
             config: Any = {"configurable": {"thread_id": str(number), "user_id": user_of(number, users)}}
             if feedback:
-                await alearn_from(chat, config, success=False, words=f"That was wrong in conversation {number}.")
+                await alearn_from(chat, config, success=False, words=correction(number))
             else:
                 await hold(chat, number, config)
             print(number, flush=True)
@@ -136,7 +141,7 @@ async def faults(place: str | Path, conversations: int, users: int) -> list[str]
             own = [each for each in range(conversations) if user_of(each, users) == f"user{number}"]
             wrong = [each for each in own if is_wrong(each)]
             right = [each for each in own if not is_wrong(each)]
-            expected = {f"The office of case {each} closes at five, as a person has said." for each in wrong}
+            expected = {correction(each) for each in wrong}
             expected |= {f"It worked in case {each} to answer at once." for each in right}
             lessons = LessonStore(store, "agent", f"user{number}")
             snapshot = await lessons.snapshot()

@@ -60,17 +60,17 @@ class Service:
 async def test_an_earlier_answer_teaches_a_lesson_and_the_conversation_stays() -> None:
     service = Service(FIVE)
     before = service.chat.get_state(service.thread)
-    learned = await alearn_from(service.chat, service.answer(0), success=False, words="It closes at five.")
+    learned = await alearn_from(service.chat, service.answer(0), success=False, words="The office closes at five.")
 
     assert (learned["lesson"], learned["success"], learned["new"], learned["partial"]) == (FIVE, False, True, False)
     assert learned["usage"]["llm_calls"] == 1
     shown = service.shown()
     assert "At noon." in shown
-    assert "It closes at five." in shown
+    assert "The office closes at five." in shown
     assert "On foot." not in shown
     assert service.chat.get_state(service.thread) == before
     lessons = await service.lessons()
-    assert lessons.lessons[learned["lesson_id"]].sources[0].words == "It closes at five."
+    assert lessons.lessons[learned["lesson_id"]].sources[0].words == "The office closes at five."
     # The lesson of that success is not recalled any more, and the trial is counted as failed.
     live = {lesson.text for lesson in lessons.live if not lesson.retired}
     assert live == {FIVE, "Feet do it."}
@@ -79,9 +79,9 @@ async def test_an_earlier_answer_teaches_a_lesson_and_the_conversation_stays() -
 
 async def test_the_same_news_again_asks_no_model_and_changes_nothing() -> None:
     service = Service(FIVE)
-    first = await alearn_from(service.chat, service.answer(0), success=False, words="It closes at five.")
+    first = await alearn_from(service.chat, service.answer(0), success=False, words="The office closes at five.")
     items = service.store.search(("reflexion",), limit=100)
-    again = await alearn_from(service.chat, service.answer(0), success=False, words="It closes at five.")
+    again = await alearn_from(service.chat, service.answer(0), success=False, words="The office closes at five.")
 
     assert (again["lesson"], again["new"], again["usage"]["llm_calls"]) == (first["lesson"], False, 0)
     assert service.store.search(("reflexion",), limit=100) == items
@@ -128,7 +128,7 @@ async def test_of_two_verdicts_at_once_the_later_counts_and_the_lesson_of_the_ot
     await chat.ainvoke({"task": "When does the office close?"}, thread)
 
     async def down() -> None:
-        await alearn_from(chat, thread, success=False, words="It closes at five.")
+        await alearn_from(chat, thread, success=False, words="The office closes at five.")
 
     model.meanwhile = down
     await alearn_from(chat, thread, success=True, words="Thank you.")
@@ -204,7 +204,7 @@ async def test_conversations_with_the_same_texts_are_told_apart(what: str) -> No
 async def test_the_lesson_is_that_of_the_user() -> None:
     service = Service(FIVE)
     config = {"configurable": {**service.answer(0)["configurable"], "user_id": "ann"}}
-    await alearn_from(service.chat, config, success=False, words="It closes at five.")
+    await alearn_from(service.chat, config, success=False, words="The office closes at five.")
     assert [lesson.text for lesson in (await service.lessons("ann")).live] == [FIVE]
     assert FIVE not in {lesson.text for lesson in (await service.lessons()).live}
 
@@ -212,14 +212,16 @@ async def test_the_lesson_is_that_of_the_user() -> None:
 def test_it_works_synchronously_and_with_a_checkpointer_that_has_no_coroutines() -> None:
     with SqliteSaver.from_conn_string(":memory:") as saver:
         service = Service(FIVE, saver=saver)
-        learned = learn_from(service.chat, service.answer(0), success=False, words="It closes at five.")
+        learned = learn_from(service.chat, service.answer(0), success=False, words="The office closes at five.")
     assert learned["lesson"] == FIVE
 
 
 async def test_where_the_checkpoint_is_gone_question_and_answer_are_learned_from(tmp_path: Path) -> None:
     with LatestSaver.open(tmp_path / "threads.db") as saver:
         service = Service(FIVE, saver=saver)
-        learned = await alearn_from(service.chat, service.answer(0), success=False, words="It closes at five.")
+        learned = await alearn_from(
+            service.chat, service.answer(0), success=False, words="The office closes at five."
+        )
 
     assert (learned["lesson"], learned["partial"]) == (FIVE, True)
     assert "When does the office close?" in service.shown()
@@ -294,8 +296,8 @@ async def test_never_learning_by_itself_leaves_learning_to_learn_from() -> None:
 
 async def test_a_refusal_in_place_of_a_lesson_leaves_the_persons_words() -> None:
     service = Service("I'm sorry, but I can't assist with that.", "I'm sorry, but I can't assist with that.")
-    learned = await alearn_from(service.chat, service.answer(0), success=False, words="It closes at five.")
-    assert learned["lesson"] == "It closes at five."
+    learned = await alearn_from(service.chat, service.answer(0), success=False, words="The office closes at five.")
+    assert learned["lesson"] == "The office closes at five."
     assert learned["usage"]["llm_calls"] == 2
 
 
@@ -349,3 +351,20 @@ async def test_a_graph_without_a_store_says_so() -> None:
     )
     with pytest.raises(ConfigurationError, match="lessons need a store"):
         await alearn_from(graph.compile(), messages=TRACE, success=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "reflection", "lesson"),
+    [
+        # A small model may turn a correction around.
+        ("A wish is\npraise.", "I must not say praise.", 'A person said: "A wish is praise." I must not say praise.'),
+        ("Say praise!", "I must say praise.  Always.", "I must say praise.  Always."),
+        ("x" * 600, "I must say praise.", f'A person said: "{"x" * 496} ..." I must say praise.'),
+        ("", "I must say praise.", "I must say praise."),
+    ],
+)
+async def test_what_a_person_said_stands_in_the_lesson_word_for_word(words, reflection, lesson):
+    service = Service(reflection)
+    learned = await alearn_from(service.chat, service.answer(0), success=False, words=words)
+    assert learned["lesson"] == lesson
+    assert lesson in {each.text for each in (await service.lessons()).live}

@@ -18,7 +18,7 @@ from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.testing import ScriptedChatModel
 
 FIVE = "The office closes at five on all days of the week."
-WRONG = {"success": False, "words": "It closes at five."}
+WRONG = {"success": False, "words": "The office closes at five."}
 
 TALK = [{"role": "user", "content": "When does it close?"}, {"role": "assistant", "content": "At noon."}]
 

@@ -467,7 +467,7 @@ async def test_after_the_budget_a_late_failure_teaches_what_a_person_said() -> N
         await chat.ainvoke(
             {"task": f"When, on day {number}?"}, {"configurable": {"thread_id": number, "user_id": "ann"}}
         )
-    first = await alearn_from(chat, ANN, success=False, words="At five.")
+    first = await alearn_from(chat, ANN, success=False, words="Say five.")
     other = {"configurable": {"thread_id": "2", "user_id": "ann"}}
     second = await alearn_from(chat, other, success=False, words="At six.")
     praised = await alearn_from(chat, {"configurable": {"thread_id": "3", "user_id": "ann"}}, success=True)

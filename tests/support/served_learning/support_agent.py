@@ -12,7 +12,7 @@ from langgraph_reflexion.testing import ScriptedChatModel
 def reply(messages):
     prompt = " ".join(message.text for message in messages)
     if "You review" in prompt:
-        said = "five" if "It closes at five." in prompt else "some other hour"
+        said = "five" if "The office closes at five." in prompt else "some other hour"
         return f"I must say that the office closes at {said}."
     if "closes at five" in prompt:
         return "At five."
@@ -31,7 +31,7 @@ chat_feedback = learning_graph(middleware)
 # What it finds out by itself is learned after the answer has been returned.
 later = create_reflexion(
     actor=create_agent(model, []),
-    evaluator=lambda result: ("five" in result, "It closes at five."),
+    evaluator=lambda result: ("five" in result, "The office closes at five."),
     max_trials=1,
     memory=Lessons(learn="later", environment="later"),
 ).compile()
