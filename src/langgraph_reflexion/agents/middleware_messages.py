@@ -15,6 +15,7 @@ from langgraph_reflexion.state import Update
 
 def conversation_update(messages: Sequence[BaseMessage]) -> Update:
     """Return the update after which the conversation is these messages."""
+    # Without the removal, they would be added to those that are there.
     return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}
 
 
@@ -44,6 +45,7 @@ def finished(own: MiddlewareState, private: PrivateState, state: ReflexionAgentS
     outcome = outcome_of(trials, trials)
     messages, answer = with_outcome(own["best"], outcome)
     if is_last:
+        # It has the id of the message that it replaces.
         return {"messages": [answer]}
     update = conversation_update([*own["given"], *messages])
     best = trials.get("best_attempt")
