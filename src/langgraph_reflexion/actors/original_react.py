@@ -17,8 +17,8 @@ from langgraph_reflexion.loop.prompting import drop_longest
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.state import Decision, ReflexionState
 
-# `*+` gives nothing back, so that a long reply of blanks is read in linear time.
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
+# `*+` gives nothing back, so that a long reply of blanks is read in linear time.
 _NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
 

@@ -108,7 +108,7 @@ def _without_observations(reply: str) -> str:
 def _before_block(reply: str, action: Action) -> str:
     """Return the thought before the block of code that is the action; empty if the action is not in one."""
     prose, fence, _ = reply.partition("```")
-    # If what precedes the fence is a part of the action, as in a note with code in it, there is no block around it.
+    # If what precedes the fence is a part of the action, as in a note with code in it, there is no block.
     if not fence or prose.strip() in action["text"]:
         return ""
     return _plain(prose)
@@ -157,7 +157,7 @@ def _action(written: str, parse: Parse) -> Action:
     action = _allowed(written, parse)
     if action:
         return action
-    # Only after the mark: without it, `search[] would show it` is prose.
+    # Only after `Action:`, as `search[] would show it` is prose elsewhere.
     call, _ = _call_in(written)
     action = _allowed(call, parse)
     if action:

@@ -41,7 +41,7 @@ class ToolActor(Actor):
     in_text = False
 
     def __post_init__(self) -> None:
-        # `replace` calls this as well, so the text actor knows the actions of the same task.
+        # `for_task` copies the actor by `replace`, which calls this, too: so the text actor has the task's actions.
         self.text_actor = TextActor(self.client, self.environment, self.prompts, self.rules, self.memory_map)
         # Refused here, and not by the first call in the middle of a run.
         self.client.check_tools()

@@ -29,7 +29,7 @@ def in_trial(request: Request) -> RunnableConfig:
 def called(request: Request, response: ModelResponse[Any]) -> Response:
     """Return the response, and record in the state that the model was called in this trial."""
     own = own_of(request)
-    # Once in a trial is enough.
+    # An earlier call of the trial has recorded it.
     if own["called"]:
         return response
     return ExtendedModelResponse(response, Command(update={"reflexion": {**own, "called": True}}))

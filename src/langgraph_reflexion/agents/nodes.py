@@ -87,7 +87,7 @@ class EvaluateAgent(Evaluate):
         saved = None
         has_world = self._surroundings.world is not None
         if attempt and has_world and not state["fault"]:
-            # Before the evaluation, as an evaluator such as a test may leave traces in the world.
+            # Saved before the evaluation, as an evaluator such as a test may leave traces in the world.
             try:
                 saved = await to_thread(self._world_after, state["task"], attempt)
             except Exception as error:
@@ -115,7 +115,7 @@ class EvaluateAgent(Evaluate):
 
         if best:
             update |= self._state_of(best)
-        # After the best trial itself, the world is as that has left it.
+        # If the last trial is the best one, the world is already as that trial left it.
         if best and not is_best:
             update |= await self._restored(state, best)
         update["messages"] = _ending(before, update, best, config)

@@ -175,7 +175,7 @@ class AgentEnvironment(Environment):
     def restore_world(self, task: Task, saved: dict[str, Any]) -> None:
         """Restore the world for a trial of the task, or as its best trial has left it."""
         if self.world is not None:
-            # Before it is restored, as a restoring that fails may have changed the world already.
+            # Set before the world is restored, as a `restore` that fails may have changed a part of it.
             self._run = task["prepared"]["run"]
             self.world.restore(saved)
 

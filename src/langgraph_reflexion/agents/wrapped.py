@@ -86,7 +86,7 @@ class WrappedAgent:
             agent = cls(as_runnable(actor))
         has_agent = isinstance(agent, cls)
         has_environment = environment is not None
-        # Exactly one of them.
+        # Exactly one of the two has to be given.
         if has_agent == has_environment:
             raise ConfigurationError(
                 "create_reflexion needs either an environment, whose actions are the steps of a trial, or an agent "
@@ -161,7 +161,7 @@ class WrappedAgent:
         """
         if self.agent is None:
             return None
-        # Several nodes may refer to the same model. By its identity, as a chat model has no hash.
+        # Several nodes may refer to the same model. It is told by its identity, as a chat model has no hash.
         models = {id(model): model for model in _models_of(self.runnable)}
         if len(models) != 1:
             return None

@@ -86,13 +86,13 @@ class AllOfEvaluator(Evaluator):
             key = str(number)
             own = prepared.get(key, {})
             score = await evaluator.evaluate(_as_seen_by(state, own), config)
-            # Each one here, as the graph sees only the lowest score, which hides one above the scale.
+            # Each score is checked here: the graph sees only the lowest one, which may hide another above the scale.
             expect_on_scale(evaluator, score, self.threshold)
             scores.append(score)
             if score.feedback:
                 words.append(f"{evaluator.label}: {score.feedback}")
             if score.prepared is not None:
-                # A score names only what has changed.
+                # A score holds only what has changed.
                 prepared[key] = {**own, **score.prepared}
             if not score.accepts(self.threshold) and not self.ask_all:
                 break

@@ -126,7 +126,7 @@ async def tried(retries: Retries, call: Callable[[], Awaitable[T]], who: str = "
         try:
             return await call()
         except ModelFault as fault:
-            # The client has retried already, and what is returned is not tried again.
+            # Returned, and not raised, so that it is not tried again: the client has retried already.
             return fault
         except Exception as error:
             fault_outside = outside_fault(error, who)

@@ -64,7 +64,7 @@ def read_criteria(given: Any) -> list[str]:
         if len(given) > LONGEST_RUBRIC:
             raise ConfigurationError(f"the rubric has {len(given)} characters, and may have {LONGEST_RUBRIC}")
         given = _items(given)
-    # The length before the elements, as the list may be a stranger's, too.
+    # Counted before the elements are read, as the list may be a stranger's, too.
     if isinstance(given, Sequence) and len(given) > MOST_CRITERIA:
         raise ConfigurationError(f"the rubric has {len(given)} criteria, and may have {MOST_CRITERIA}")
     if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):

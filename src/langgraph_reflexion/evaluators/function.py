@@ -90,8 +90,8 @@ class FunctionEvaluator(Evaluator):
             ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
-        # A function of the answer alone need not expect that there is none. One that looks at the messages, the state
-        # or the world may accept a trial that has only done something.
+        # A function of the answer alone need not be prepared for an answer that is missing. One that looks at the
+        # messages, the state or the world may accept a trial that has only done something.
         reads_the_answer_alone = self.call.subjects <= {"task", "result", "reference"}
         if subjects[self.of] in (None, "") and reads_the_answer_alone:
             return Score(0.0, "Nothing was returned.")
@@ -275,7 +275,7 @@ def to_score(result: object) -> Score:
         case {"score": bool() | int() | float() as score, **rest}:
             # Those of an `Evaluation`, or of LangSmith and openevals.
             words = str(rest.get("feedback") or rest.get("comment") or "")
-            # Not just a true value: a library may use the word for something else, such as a sentence.
+            # Nothing but True counts: a library may use the key for something else, such as a sentence.
             unverified = _plain(rest.get("unverified")) is True
             return Score(_number(score), words, unverified=unverified)
         case {"results": [*several]} if several:

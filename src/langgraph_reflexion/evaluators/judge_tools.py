@@ -50,7 +50,7 @@ def bounded(looks: Sequence[Look]) -> list[Look]:
     for each in reversed(looks):
         result = each.result[:room]
         if len(result) < len(each.result):
-            # Without any room, nothing stands before the mark.
+            # If there is no room at all, the mark stands alone, without a blank.
             result = f"{result} [...]".lstrip()
         # Never below zero: a slice up to a negative number would only cut the end off.
         room -= min(room, len(each.result))
@@ -77,7 +77,7 @@ async def tools_in(given: GivenTools, world: object) -> list[BaseTool] | Agent:
         function: Any = given
         # It may open a file or a connection.
         given = await to_own_thread(function, world)
-        # A lambda may return what an asynchronous function has returned.
+        # A function that is not asynchronous may return a coroutine all the same.
         while inspect.isawaitable(given):
             given = await given
     return read_tools(given)
@@ -111,7 +111,7 @@ def read_tools(given: Any) -> list[BaseTool] | Agent:
 def _as_tool(given: Any) -> BaseTool:
     if isinstance(given, BaseTool):
         return given
-    # A class can be called as well, but LangChain would fail at it, and name no more than a parameter.
+    # A class can be called as well, but LangChain would fail at it with an error that does not say so.
     if not callable(given) or isinstance(given, type | Runnable):
         raise ConfigurationError(f"Rubric.tools: a LangChain tool or a function is needed; got {given!r:.100}")
     try:
@@ -162,11 +162,11 @@ async def _result(tools: Mapping[str, BaseTool], call: WrittenCall, config: Runn
     found = tools.get(call.name)
     if found is None:
         return f"Error: there is no tool of this name. There are: {', '.join(tools)}."
-    # Before the call, in which a tool's own bug may raise the same error.
+    # Checked before the call, as a bug in the tool may raise the same error.
     wrong = _wrong_arguments(found, call.args)
     if wrong:
         return f"Error: {wrong}"
-    # A whole call, and not its arguments alone: LangChain refuses tools that want the call's id otherwise.
+    # A whole call, and not its arguments alone: otherwise LangChain refuses tools that want the call's id.
     asked = {"type": "tool_call", "id": "look", "name": call.name, "args": call.args}
     try:
         said = await found.ainvoke(asked, config)

@@ -184,7 +184,7 @@ class SelfConsistencyEvaluator(Evaluator):
 
     async def _sampled(self, state: ReflexionState, config: RunnableConfig) -> list[Action | None]:
         """Return other choices of the actor in the place of its last one."""
-        # The prompt is the one to which the last action was the reply.
+        # Without the last step, the prompt is the one to which the last action was the reply.
         before = state | ReflexionState(trajectory=state["trajectory"][:-1])
         actor = self.actor.for_task(state["task"])
         sampling = []

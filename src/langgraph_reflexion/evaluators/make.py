@@ -198,7 +198,7 @@ def _read(text: str) -> Any:
     if not _names_own(text):
         return text
     found = load_object(text, "the evaluator")
-    # A text would be read as the name of an evaluator, which nobody has given as one.
+    # The text would be taken for the name of an evaluator.
     if isinstance(found, str):
         raise ConfigurationError(f"evaluator={found!r:.100}: it names a text, not a function")
     return found

@@ -183,7 +183,7 @@ class Rubric(Evaluator):
                 "a list of tools"
             )
         tools = await tools_in(self.tools, world)
-        # Whoever wrote these may try to speak to the judge.
+        # The author of a criterion that came with the input may try to speak to the judge.
         foreign = frozenset(criteria) - frozenset(self.criteria)
         judge = _Judge(self._client, self._prompts, self._seed, tools, state, config, foreign)
         verdicts: dict[int, CriterionVerdict] = {}
@@ -227,7 +227,7 @@ class Rubric(Evaluator):
         if met and (not_met or unverified):
             sections.append("\n".join(["Met, and to be kept so:", *met]))
         success = share >= self.threshold
-        # If it would be enough with those that could not be judged, nothing is known of the trial.
+        # If the criteria that could not be judged would make it a success, the verdict on the trial is open.
         highest_share = (len(met) + len(unverified)) / len(criteria)
         is_open = not success and highest_share >= self.threshold
         return Score(share, "\n\n".join(sections), success=success, unverified=is_open)
@@ -267,7 +267,7 @@ class _Judge:
         offered = schemas_of(tools)
         if tools:
             _expect_calls_tools(self.client.model)
-        # Of other models nothing is known, and every model can write the lines that it is asked for instead.
+        # Other models may not be able to call a tool, and every model can write labelled lines.
         if tools or has_structured_output(self.client.model):
             offered.append(REPORT_SCHEMA)
         name = "evaluate"
@@ -356,7 +356,7 @@ class _Judge:
             name = "evaluate again"
         call = CallId(self.seed, self.state["task"]["id"], self.state["trial"], name)
         prompt = self._prompt(criteria, reports=False, looks=False)
-        # In full, as nobody here knows how much fits into the agent's models.
+        # The prompt is not shortened, as nobody here knows how much fits into the agent's models.
         messages = prompt.render(list(prompt.steps), 0)
 
         async def ask(_: BaseChatModel, counting: RunnableConfig) -> Any:

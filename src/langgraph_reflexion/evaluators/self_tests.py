@@ -241,7 +241,7 @@ class SelfTestsEvaluator(Evaluator):
             return True
         if source != "task and model":
             return False
-        # Which of them are given is not in the state. In a thread, as a compiler may have to check them again.
+        # The state does not say which tests came with the task. In a thread, as a compiler may check them again.
         given = await to_thread(self._given, task)
         failed = [outcome.test for outcome in outcomes if not outcome.passed]
         return not any(test in given for test in failed)

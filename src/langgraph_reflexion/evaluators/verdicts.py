@@ -164,7 +164,7 @@ def _in_lines(reply: str, number: int) -> Iterator[_Found]:
         elif label == "missing":
             current.missing = _unless_nothing(value)
         else:
-            # Another object, as further lines on this criterion change the current one.
+            # A copy, as further lines on this criterion change the current verdict.
             verdict = CriterionVerdict(current.evidence, current.missing, _met(value))
             yield _Found(place, verdict)
 
@@ -185,7 +185,7 @@ def _in_entries(entries: Sequence[Any], number: int) -> Iterator[_Found]:
 
 def _number_in(value: str) -> int:
     """Return the number with which a text begins; 0 without one."""
-    # Up to three signs may stand before it, as in `#1` or `**(1)`.
+    # Up to three signs may precede the number, as in `#1` or `**(1)`.
     digits = re.match(r"\D{0,3}([0-9]{1,4})(?!\d)", value)
     if digits is None:
         return 0

@@ -57,7 +57,7 @@ class Consumption(NamedTuple):
     cost: float = 0.0
     seconds: float = 0.0
 
-    # Without it, `+` would join two tuples into one of ten elements.
+    # Without this method, `+` would join two tuples into one of ten elements.
     def __add__(self, other: "Consumption") -> "Consumption":  # type: ignore[override]
         return Consumption(
             actions=self.actions + other.actions,

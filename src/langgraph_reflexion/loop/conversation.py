@@ -169,7 +169,7 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
     """
     given: Any = state.get("task")
     message = new_message(state)
-    # The key that is written below: an input has none.
+    # This function gives a task the key `after` when it begins.
     begun = isinstance(given, dict) and "after" in given
     if begun and not message:
         # It may have been edited in the state since.

@@ -66,7 +66,7 @@ class Prompt:
             except ContextTooLong as fault:
                 # The model alone knows its limit: try again with less, step by step.
                 refused = messages
-                # Of what was sent, and not of the budget, which may have been much larger.
+                # A share of what was sent, and not of the budget, which may have been much larger.
                 fits = int(size(refused) * SMALLER)
                 messages, left_out = self._fitted(fits)
                 if messages == refused:

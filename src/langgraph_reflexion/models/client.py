@@ -127,7 +127,7 @@ class Client:
         self._slots = Slots(model)
         own_server = bool(self._slots.address)
         self._requests = Requests(self._model, self.refused, self._secrets, own_server=own_server)
-        # Last, so that a model without its price, or with a broken cache, is not taken for one that is known.
+        # Assigned last: a model whose price is missing, or whose cache is broken, must not count as known.
         self._given = model
 
     @classmethod

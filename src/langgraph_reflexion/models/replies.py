@@ -95,7 +95,7 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     kept["response_metadata"] = {name: value for name, value in metadata.items() if isinstance(value, str)}
     calls = kept["tool_calls"] + kept["invalid_tool_calls"]
     for index, call in enumerate(calls):
-        # Its result is sent with this id.
+        # The result of the call is sent with this id.
         call["id"] = call["id"] or call_id_of(number, index)
     given = {name: value for name, value in kept.items() if value or name == "content"}
     stored: dict[str, Any] = plain(given)

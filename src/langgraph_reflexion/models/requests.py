@@ -75,7 +75,8 @@ class Requests:
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
             fields, passed = self._settings(sent, request.limits, streams="stream" not in without)
-            # Only limits for OpenAI's integration have an `extra_body`, and reasoning is passed to DeepSeek's.
+            # Neither hides an `extra_body` of the other: that of limits is for OpenAI's integration, and that of
+            # reasoning for DeepSeek's.
             passed = reasoning | passed
             model = self._with(fields)
             try:
