@@ -17,7 +17,7 @@ from langgraph_reflexion.models.cache import ReplyCache
 from langgraph_reflexion.models.calls import CallId, CallsOf, Reply, begin_call, charge, note
 from langgraph_reflexion.models.faults import is_bug, is_timeout, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, ReplyLimits, has_reasoned, is_cut, limiting
-from langgraph_reflexion.models.load import load_model, without_own_retries
+from langgraph_reflexion.models.load import load_model, name_of, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.requests import Request, Requests
 from langgraph_reflexion.models.sent import expect_no_files
@@ -392,12 +392,3 @@ def _says_anything(reply: AIMessage) -> bool:
     if reply.tool_calls or is_cut(reply):
         return True
     return len(reply.text.strip()) >= SHORTEST
-
-
-def name_of(model: BaseChatModel) -> str:
-    """Return a model's name on its server, or else its class."""
-    for attribute in ("model_name", "model", "_llm_type"):
-        name = getattr(model, attribute, None)
-        if name:
-            return str(name)
-    return type(model).__name__
