@@ -137,6 +137,7 @@ class Attempt(TypedDict):
 
 def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
     """Merge steps by number, so that a trajectory edited in Studio and written back whole repeats no step."""
+    # A dict keeps the order in which its keys first came, so a step that is written again stays in its place.
     by_number = {step["number"]: step for step in steps}
     for step in write:
         by_number[step["number"]] = step
@@ -145,12 +146,14 @@ def with_steps(steps: list[Step], write: list[Step]) -> list[Step]:
 
 def with_trials(trials: list[TrialRecord], write: list[TrialRecord]) -> list[TrialRecord]:
     """Merge records by trial; the latest counts."""
+    # A task that is resumed writes its last record again, without the note that says why it had stopped.
     by_trial = {record["trial"]: record for record in trials}
     for record in write:
         by_trial[record["trial"]] = record
     return list(by_trial.values())
 
 
+# Not total, as LangGraph hands a node only the keys that have been written so far.
 class ReflexionState(TypedDict, total=False):
     """The state of a task, in this order: the outcome, what was learned, the current or last trial, bookkeeping."""
 

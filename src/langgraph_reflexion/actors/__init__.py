@@ -35,6 +35,7 @@ def make_actor(
 ) -> Actor:
     """Return the actor that a profile names; the actors of an environment act in text."""
     kind = ACTORS.get(rules.actor, TextActor)
+    # A tool call comes in one reply, so only an action in text can be asked for by a call of its own.
     if kind is TextActor and rules.layout.startswith("original"):
         kind = TwoCallActor
     return kind(client, environment, prompts, rules, memory_map)

@@ -95,6 +95,7 @@ class Actor(ABC):
             shown["trajectory"] = steps[len(last_attempt) :]
             messages = self.messages(shown, cue, left_out)
             if self.memory_map:
+                # Drawn from `state`, as the observations in `shown` may be truncated.
                 return self.memory_map.append_to(messages, state, cue)
             return messages
 
@@ -103,7 +104,8 @@ class Actor(ABC):
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the prompt for the next step, `left_out` examples and reflections short; `cue` begins the reply."""
-        known = self.prompts.examples(state["task"].get("kind"), self._most_examples(state))
+        kind = state["task"].get("kind")
+        known = self.prompts.examples(kind, self._most_examples(state))
         examples, reflections = left_over(known, state["reflections"], left_out)
         opening = self._opening(state, reflections)
         # Models that think refuse a history of tool calls without their thoughts, which examples do not have.
@@ -111,11 +113,14 @@ class Actor(ABC):
             messages = self._with_turns(state, examples, opening)
         else:
             shown = [self._shown(example) for example in examples]
-            messages = add_text([self._instruction(state, shown, solved=0)], opening)
+            instruction = self._instruction(state, shown, solved=0)
+            messages = add_text([instruction], opening)
         # Last, so that the prompt grows only at its end, and a provider's cache of prefixes hits.
         replies = state.get("replies", {})
         for step in state["trajectory"]:
-            messages += self._step(step, replies.get(str(step["number"])))
+            # The keys are texts, as those of JSON are.
+            reply = replies.get(str(step["number"]))
+            messages += self._step(step, reply)
         return messages
 
     def _most_examples(self, state: ReflexionState) -> int:
@@ -154,7 +159,8 @@ class Actor(ABC):
 
     def _with_turns(self, state: ReflexionState, examples: Sequence[Example], opening: str) -> list[BaseMessage]:
         """Return instruction and task, with the examples between them as messages like the trial's own."""
-        messages = [self._instruction(state, [], solved=len(examples))]
+        instruction = self._instruction(state, [], solved=len(examples))
+        messages = [instruction]
         texts = [example.observation for example in examples]
         texts.append(opening)
         for index, text in enumerate(texts):
@@ -170,6 +176,7 @@ class Actor(ABC):
         """Return the steps of an example as messages."""
         messages: list[BaseMessage] = []
         for number, step in enumerate(example.steps, 1):
+            # Only the text of an example's action is shown, so its name and arguments are not needed.
             action = Action(name="", args={}, text=step.action)
             taken = Step(number=number, thought=step.thought, action=action, observation=step.observation)
             messages += self._step(taken, None)

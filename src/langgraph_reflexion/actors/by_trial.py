@@ -33,8 +33,10 @@ class ByTrial:
         Raises:
             ModelFault: it gave none.
         """
-        return await of_trial(self.actors, state["trial"]).choose(state, config, call)
+        actor = of_trial(self.actors, state["trial"])
+        return await actor.choose(state, config, call)
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Return what the state keeps of a reply beside the decision."""
-        return of_trial(self.actors, state["trial"]).keep(state, reply)
+        actor = of_trial(self.actors, state["trial"])
+        return actor.keep(state, reply)

@@ -12,13 +12,13 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import TextActor
-from langgraph_reflexion.actors.reply import LONGEST, LONGEST_PROSE
-from langgraph_reflexion.envs.base import Action
+from langgraph_reflexion.actors.reply import LONGEST, LONGEST_PROSE, not_allowed
 from langgraph_reflexion.loop.prompting import drop_longest
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.state import Decision, ReflexionState
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
+# `*+` gives nothing back, so that a long reply of blanks is read in linear time.
 _NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 
 
@@ -35,18 +35,21 @@ class TwoCallActor(TextActor):
             ModelFault: the model gave none.
         """
         # Without this stop the model would write the action as well, which the second call asks for.
-        thinking = await self._ask(state, config, call, self._cue(state), stop=["\nAction"])
+        cue = self._cue(state)
+        thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
         thought = thought_in(thinking.text)
         # The action's prompt is no longer than the thought's had to be.
         state = state.copy()
         state["prompt_budget"] = thinking.prompt_budget
+        # A name of its own, from which its seed is made.
         second_call = call._replace(name=f"{call.name} action")
-        acting = await self._ask(state, config, second_call, self._cue(state, thought), stop=["\nObservation"])
+        cue = self._cue(state, thought)
+        acting = await self._ask(state, config, second_call, cue, stop=["\nObservation"])
         action = self.decide(acting.message)["action"]
         if action is None or not (action["name"] or action["text"]):
             # Prose after the cue was meant as an action.
             first_line = acting.text.strip().partition("\n")[0]
-            action = Action(name="", args={}, text=first_line[:LONGEST_PROSE])
+            action = not_allowed(first_line[:LONGEST_PROSE])
         return Decision(thought=thought, action=action), acting
 
     def _cue(self, state: ReflexionState, thought: str | None = None) -> str:
@@ -66,6 +69,7 @@ class TwoCallActor(TextActor):
         before["last_attempt"] = earlier
         # The steps follow as a transcript in the same message, and not as turns.
         before["trajectory"] = []
+        # No more than these two: this layout has the examples in the instruction, and no steps are left.
         instruction, opening = super().messages(before, left_out=left_out)
         steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)
         parts = [part for part in (opening.text, steps, cue) if part]

@@ -19,6 +19,7 @@ Parse = Callable[[str], Action | None]
 """Parses one action; returns None if it is not allowed."""
 
 _MARKS = r"[ \t>*_#`-]*"
+# A number and Markdown may follow the label, as in `**Action 2**:`, but no letter: `Actions:` begins a plan.
 _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
@@ -107,6 +108,7 @@ def _without_observations(reply: str) -> str:
 def _before_block(reply: str, action: Action) -> str:
     """Return the thought before the block of code that is the action; empty if the action is not in one."""
     prose, fence, _ = reply.partition("```")
+    # If what precedes the fence is a part of the action, as in a note with code in it, there is no block.
     if not fence or prose.strip() in action["text"]:
         return ""
     return _plain(prose)
@@ -128,6 +130,7 @@ def _read_unmarked(reply: str, parse: Parse) -> Decision:
         lines = [_ITEM.sub("", lines[0])]
     has_thought = False
     for number, line in enumerate(lines):
+        # Not an action, whatever it says: `Thought: go up` only considers it.
         if _THOUGHT.match(line):
             has_thought = True
             continue
@@ -141,9 +144,11 @@ def _read_unmarked(reply: str, parse: Parse) -> Decision:
         return Decision(thought=_joined(_said(thinking)), action=None)
     if has_thought:
         return Decision(thought=_plain(reply), action=None)
+    # An empty block of code says nothing, so it is not a thought.
     if _FENCE.fullmatch(reply):
-        return Decision(thought="", action=_not_allowed(""))
-    return Decision(thought=_plain(reply)[:LONGEST_PROSE], action=_not_allowed(""))
+        return Decision(thought="", action=not_allowed(""))
+    prose = _plain(reply)[:LONGEST_PROSE]
+    return Decision(thought=prose, action=not_allowed(""))
 
 
 def _action(written: str, parse: Parse) -> Action:
@@ -152,23 +157,26 @@ def _action(written: str, parse: Parse) -> Action:
     action = _allowed(written, parse)
     if action:
         return action
+    # Only after `Action:`, as `search[] would show it` is prose elsewhere.
     call, _ = _call_in(written)
     action = _allowed(call, parse)
     if action:
         return action
     # A model copies what it finds in its prompt as an action.
     if _NONE.fullmatch(written):
-        return _not_allowed("")
-    return _not_allowed(written[:LONGEST_PROSE])
+        return not_allowed("")
+    return not_allowed(written[:LONGEST_PROSE])
 
 
-def _not_allowed(text: str) -> Action:
+def not_allowed(text: str) -> Action:
+    """Return an action that cannot be done, which has a text but no name."""
     return Action(name="", args={}, text=text)
 
 
 def _allowed(written: str, parse: Parse) -> Action | None:
     """Return the action that a line is, with or without what chat models put around it; None if not allowed."""
     call, rest = _call_in(written)
+    # Without the marks first: where any text is allowed, they would become a part of the action.
     candidates = [_bare(written), written.strip()]
     # `search[A], search[B]` would search for "A], search[B".
     if _NEXT.match(rest):
@@ -233,14 +241,22 @@ def _one_action(lines: str, parse: Parse) -> Action | None:
 def _bare(text: str) -> str:
     """Return the text without the Markdown that chat models put around an action."""
     text = text.strip().removeprefix(">").strip()
-    while len(text) > 1 and text[0] == text[-1] and text[0] in "`*_\"'":
+    while _is_in_marks(text):
         text = text[1:-1].strip()
     unmarked = text.rstrip("`*")
     marks = set(text[len(unmarked) :])
-    # A mark that is within the text, too, belongs to it. Else the opening mark was before "Action:".
+    # A mark that is within the text, too, belongs to it. Else the opening mark was before the label, as in
+    # `**Action: go up**`.
     if marks & set(unmarked):
         return text
     return unmarked.rstrip()
+
+
+def _is_in_marks(text: str) -> bool:
+    """Return whether a text begins and ends with the same mark of Markdown, or the same quotation mark."""
+    if len(text) < 2 or text[0] != text[-1]:
+        return False
+    return text[0] in "`*_\"'"
 
 
 def _plain(text: str) -> str:

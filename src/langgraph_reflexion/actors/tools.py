@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor, TextActor
-from langgraph_reflexion.actors.reply import LONGEST, read_reply
+from langgraph_reflexion.actors.reply import LONGEST, not_allowed, read_reply
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.grammar import parse_action, tool_schemas
 from langgraph_reflexion.errors import ToolsRefused
@@ -41,6 +41,7 @@ class ToolActor(Actor):
     in_text = False
 
     def __post_init__(self) -> None:
+        # `for_task` copies the actor by `replace`, which calls this, too: so the text actor has the task's actions.
         self.text_actor = TextActor(self.client, self.environment, self.prompts, self.rules, self.memory_map)
         # Refused here, and not by the first call in the middle of a run.
         self.client.check_tools()
@@ -55,6 +56,7 @@ class ToolActor(Actor):
         try:
             return await super().choose(state, config, call)
         except ToolsRefused:
+            # The client remembers it, and sends no request with tools at the next step.
             return await self.text_actor.choose(state, config, call)
 
     def _options(self) -> dict[str, Any]:
@@ -71,11 +73,12 @@ class ToolActor(Actor):
             name = broken["name"] or ""
             args = broken["args"] or ""
             text = f"{name}({args})"[:LONGEST]
-            return Decision(thought=thought, action=Action(name="", args={}, text=text))
+            return Decision(thought=thought, action=not_allowed(text))
         # Small models write the call as JSON, which their servers do not read.
         said, written = read_calls(reply.text, self.environment.actions())
         if written:
-            return self._called(said, written[0].name, written[0].args)
+            first = written[0]
+            return self._called(said, first.name, first.args)
         return read_reply(reply.text, partial(parse_action, self.environment))
 
     def _called(self, thought: str, called: str, args: dict[str, Any]) -> Decision:
@@ -84,11 +87,12 @@ class ToolActor(Actor):
         text = call_text(called, args)[:LONGEST]
         if spec is None:
             # Providers may refuse a history that names an unknown tool.
-            return Decision(thought=thought, action=Action(name="", args={}, text=text))
+            return Decision(thought=thought, action=not_allowed(text))
         # With an argument missing, there is no text form.
         if set(args) >= spec.written:
             text = spec.render(args)
-        return Decision(thought=thought, action=Action(name=called, args=args, text=text))
+        action = Action(name=called, args=args, text=text)
+        return Decision(thought=thought, action=action)
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Keep the message: with the next prompt, a provider may want its reasoning back as it came."""
@@ -132,9 +136,11 @@ class ToolActor(Actor):
         observation = step["observation"]
         action = step["action"]
         if action is None:
+            # Providers refuse a message that says nothing.
             return [AIMessage(thought or "..."), HumanMessage(observation)]
         if not action["name"]:
-            said = "\n".join(part for part in (thought, action["text"]) if part)
+            parts = filter(None, [thought, action["text"]])
+            said = "\n".join(parts)
             return [AIMessage(said or "..."), HumanMessage(f"{observation}\n{CALL_A_TOOL}")]
         call_id = call_id_of(step["number"])
         call = {
@@ -162,5 +168,8 @@ def goes_back(message: AIMessage, chosen: Action | None) -> bool:
     has_sound_calls = bool(message.tool_calls) and not message.invalid_tool_calls
     if has_sound_calls and chosen and chosen["name"]:
         return True
-    # Servers may refuse a history with an unknown tool or broken JSON. Without reasoning nothing is lost.
-    return not isinstance(message.content, str) or any(message.additional_kwargs.values())
+    # Servers may refuse a history with an unknown tool or broken JSON. Nothing is lost if it is built anew, unless
+    # the reply has blocks of content, or reasoning beside it, which a provider may want back.
+    has_blocks = not isinstance(message.content, str)
+    has_reasoning = any(message.additional_kwargs.values())
+    return has_blocks or has_reasoning

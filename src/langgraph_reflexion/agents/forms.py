@@ -60,6 +60,7 @@ def as_runnable(agent: Any) -> Runnable[Any, Any]:
     if not is_async:
         return RunnableLambda(agent)
 
+    # For `graph.invoke`, in which LangChain calls no coroutine function.
     @wraps(agent, updated=())  # LangChain reads the signature
     def blocking(*args: Any, **named: Any) -> Any:
         return run_blocking(agent(*args, **named))
@@ -86,7 +87,10 @@ def check_call(name: str, function: Callable[..., Any], *given: str) -> None:
         found = signature(function)
     except (TypeError, ValueError):  # a builtin
         return
-    passed = [each for each in found.parameters.values() if each.name not in ("config", "run_manager")]
+    passed = []
+    for parameter in found.parameters.values():
+        if parameter.name not in ("config", "run_manager"):
+            passed.append(parameter)
     try:
         found.replace(parameters=passed).bind(*given)
     except TypeError:

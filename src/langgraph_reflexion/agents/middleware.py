@@ -4,26 +4,21 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Literal, cast
 
-from langchain.agents.middleware.types import (
-    AgentMiddleware,
-    ExtendedModelResponse,
-    ModelRequest,
-    ModelResponse,
-    hook_config,
-)
+from langchain.agents.middleware.types import AgentMiddleware, ModelResponse, hook_config
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Overwrite
 
+from langgraph_reflexion.agents.middleware_calls import Request, Response, called, in_trial, own_of
 from langgraph_reflexion.agents.middleware_messages import abandoned, after_task, conversation_update, finished
 from langgraph_reflexion.agents.middleware_state import (
     MiddlewareState,
     PrivateState,
     ReflexionAgentState,
+    after_node,
     after_trial,
 )
 from langgraph_reflexion.agents.nodes import EvaluateAgent, ResetAgent
@@ -43,7 +38,6 @@ from langgraph_reflexion.loop.profiles import Profile, load_profile
 from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.memory import Memory, make_memory
 from langgraph_reflexion.memory.lessons import Lessons
-from langgraph_reflexion.models.calls import TASK, TRIAL
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.models.usage import UsageCallback
@@ -52,7 +46,7 @@ from langgraph_reflexion.nodes.heuristic_check import HeuristicCheck
 from langgraph_reflexion.nodes.learning import learn_in_background
 from langgraph_reflexion.nodes.reflect import Reflect
 from langgraph_reflexion.prompts import Prompts, load_prompts
-from langgraph_reflexion.state import Attempt, Strategy, Update, with_trials
+from langgraph_reflexion.state import Attempt, Strategy, Update
 from langgraph_reflexion.support.choices import Feedback, StrategyName
 from langgraph_reflexion.support.sync import run_blocking
 
@@ -60,9 +54,6 @@ NO_THREAD = (
     "approval pauses the run, which only a checkpointer and a thread can resume: pass them as "
     "create_agent(..., checkpointer=...) and config={'configurable': {'thread_id': ...}}"
 )
-
-Request = ModelRequest[Any]
-Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
 def _blocking(hook: Callable[..., Coroutine[Any, Any, Update | None]]) -> Callable[..., Update | None]:
@@ -205,6 +196,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         )
         return await self._begun(state, own, config)
 
+    # `create_agent` draws an edge only to the places that are named here.
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
         """Begin the next trial after a failed one, or stop one that loops, or has spent its budget."""
@@ -218,24 +210,24 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         said = messages_in(state, own["given"])
         trials = self._seen(own, list(said.values()))
         if trials["stop_reason"] is None:
-            trials = await _apply_node("heuristic_check", self._check, trials, config)
+            trials = await after_node("heuristic_check", self._check, trials, config)
         if not trials["stop_reason"]:
             # What was seen is not written at every step, as the messages are in the state already.
             return None
         return {"reflexion": {**own, "trials": trials, "clock": time.time()}, "jump_to": "end"}
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
-        with ambient(_in_trial(request)):
+        with ambient(in_trial(request)):
             response = handler(self._with_lessons(request))
-        return _called(request, response)
+        return called(request, response)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> Response:
         """Call the model with the lessons after the task, in a message that the conversation does not keep."""
-        with ambient(_in_trial(request)):
+        with ambient(in_trial(request)):
             response = await handler(self._with_lessons(request))
-        return _called(request, response)
+        return called(request, response)
 
     @hook_config(can_jump_to=["model", "end"])
     async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
@@ -271,6 +263,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             # Once this is in a checkpoint, the hook runs again, and asks a person.
             asking = {**own, "trials": trials, "unjudged_response": response}
             return {"reflexion": asking, "jump_to": "end"}
+        # As long as no trial has a verdict, the last one counts as the best.
         is_best = trials["best"] in (None, trials["trial"])
         if is_best:
             own = {**own, "best": list(done), "best_response": response}
@@ -292,9 +285,12 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     def _ended(self, own: MiddlewareState, state: ReflexionAgentState, done: list[AnyMessage]) -> WrappedAgentState:
         """Return the state of the graph's nodes at the end of a trial, with the trial."""
         trials = self._seen(own, done)
+        ended = "terminated"
+        if trials["stop_reason"]:
+            ended = ""
         attempt = Attempt(
             messages=done,
-            ended="" if trials["stop_reason"] else "terminated",
+            ended=ended,
             result=result_of(state, done),
             state=self._own.of(state),
         )
@@ -308,7 +304,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     ) -> WrappedAgentState:
         # The evaluator sees the conversation.
         trials["messages"] = own["given"]
-        return await _apply_node("evaluate", self._evaluate, trials, config)
+        return await after_node("evaluate", self._evaluate, trials, config)
 
     async def _reflected(
         self, own: MiddlewareState, trials: WrappedAgentState, config: RunnableConfig
@@ -321,7 +317,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if trials["status"] != "running" and not is_due:
             return trials
         trials["messages"] = own["given"]
-        return await _apply_node("reflect", self.reflect, trials, config)
+        return await after_node("reflect", self.reflect, trials, config)
 
     def _starting_over(self, own: MiddlewareState, state: ReflexionAgentState) -> Update:
         """Return the update with which the next trial begins."""
@@ -335,7 +331,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
         """Reset, and give the agent the state that `reset` returned."""
-        trials = await _apply_node("reset", self._reset, own["trials"], config)
+        trials = await after_node("reset", self._reset, own["trials"], config)
         snapshot = trials["episode"]["snapshot"] or {}
         made = snapshot.get("state") or {}
         update = self._own.update(self._own.of(state) | made, state)
@@ -368,54 +364,13 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         # The agent's own model is known from its first call on.
         if self._finds_model:
             self._client.bind(request.model)
-        own = _own(request)
+        own = own_of(request)
         lessons = lessons_for(own["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:
             return request
         return request.override(messages=after_task(own, request.messages, lessons))
 
 
-async def _apply_node(
-    name: str,
-    node: Callable[[Any, RunnableConfig], Awaitable[Update]],
-    state: WrappedAgentState,
-    config: RunnableConfig,
-) -> WrappedAgentState:
-    """Return the state after a node of the graph, which runs outside the graph."""
-    after: dict[str, Any] = {**state}
-    update = await node(state, config)
-    emit(name, state, update)
-    for key, value in update.items():
-        if isinstance(value, Overwrite):
-            after[key] = value.value
-        elif key == "trials":
-            after[key] = with_trials(state["trials"], value)
-        else:
-            after[key] = value
-    # They are in the agent's state.
-    after.pop("messages", None)
-    return cast(WrappedAgentState, after)
-
-
 def _config() -> RunnableConfig:
     """Return the node's config, with a tag that keeps reflections out of the agent's stream."""
     return merge_configs(ensure_config(), {"tags": [TAG_NOSTREAM]})
-
-
-def _in_trial(request: Request) -> RunnableConfig:
-    """Return the config of a model call, with the task and the trial in the metadata, which streams show."""
-    trials = _own(request)["trials"]
-    metadata = {TASK: trials["task"]["id"], TRIAL: trials["trial"]}
-    return merge_configs(ensure_config(), {"metadata": metadata})
-
-
-def _own(request: Request) -> MiddlewareState:
-    return cast(ReflexionAgentState, request.state)["reflexion"]
-
-
-def _called(request: Request, response: ModelResponse[Any]) -> Response:
-    """Return the response, and record in the state that the model was called in this trial."""
-    own = _own(request)
-    if own["called"]:
-        return response
-    return ExtendedModelResponse(response, Command(update={"reflexion": {**own, "called": True}}))

@@ -15,6 +15,7 @@ from langgraph_reflexion.state import Update
 
 def conversation_update(messages: Sequence[BaseMessage]) -> Update:
     """Return the update after which the conversation is these messages."""
+    # LangGraph adds messages to those that are there, unless these are removed first.
     return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *messages]}
 
 
@@ -44,6 +45,7 @@ def finished(own: MiddlewareState, private: PrivateState, state: ReflexionAgentS
     outcome = outcome_of(trials, trials)
     messages, answer = with_outcome(own["best"], outcome)
     if is_last:
+        # LangGraph puts it in place of the message with the same id.
         return {"messages": [answer]}
     update = conversation_update([*own["given"], *messages])
     best = trials.get("best_attempt")

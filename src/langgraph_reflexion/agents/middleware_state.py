@@ -1,16 +1,19 @@
 """The state of an agent with the middleware: its task, and the keys that every trial begins with afresh."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.util import find_spec
-from typing import Annotated, Any, NotRequired, TypedDict, get_type_hints
+from typing import Annotated, Any, NotRequired, TypedDict, cast, get_type_hints
 
 from langchain.agents.middleware.todo import PlanningState
 from langchain.agents.middleware.types import AgentState, PrivateStateAttr
 from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.state import WrappedAgentState, copied, has_reducer
+from langgraph_reflexion.loop.events import emit
+from langgraph_reflexion.state import Update, with_trials
 
 FRAME = ("messages", "jump_to", "structured_response", "reflexion")
 """The keys that every agent of `create_agent` has, and the middleware's own."""
@@ -48,6 +51,36 @@ def is_unjudged(trials: WrappedAgentState) -> bool:
     if trials["status"] != "fault" or trials["stop_reason"] in ("budget", "fault"):
         return False
     return bool(trials.get("attempt"))
+
+
+async def after_node(
+    name: str,
+    node: Callable[[Any, RunnableConfig], Awaitable[Update]],
+    state: WrappedAgentState,
+    config: RunnableConfig,
+) -> WrappedAgentState:
+    """Return the state after a node of the graph, which runs outside the graph.
+
+    Args:
+        name: The node's name, for the events of its update.
+        node: The node.
+        state: The state before it.
+        config: The config in which it is called.
+    """
+    after: dict[str, Any] = {**state}
+    update = await node(state, config)
+    emit(name, state, update)
+    # As LangGraph would apply the update.
+    for key, value in update.items():
+        if isinstance(value, Overwrite):
+            after[key] = value.value
+        elif key == "trials":
+            after[key] = with_trials(state["trials"], value)
+        else:
+            after[key] = value
+    # They are in the agent's state.
+    after.pop("messages", None)
+    return cast(WrappedAgentState, after)
 
 
 def after_trial(own: MiddlewareState, trials: WrappedAgentState, response: Any) -> MiddlewareState:
@@ -109,6 +142,7 @@ class PrivateState:
 
     def update(self, values: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         """Return the update of the state `now` after which it has these values, and its other keys are empty."""
+        # Nothing takes a key out of a graph's state, so one that came during the trial is emptied.
         wanted = {key: _empty(value) for key, value in self.of(now).items()}
         wanted |= self.of(values)
         update: dict[str, Any] = {}

@@ -49,6 +49,7 @@ class ResetAgent(Reset):
             given = cast(dict[str, Any], state)
             update["attempt"] = None
             update["best_attempt"] = None
+            # Copies, as an agent may change in place what it is given.
             update["start"] = {key: copied(given[key]) for key in self.own_keys if key in given}
         return update
 
@@ -64,11 +65,9 @@ class CollectTrajectory:
         if not said and attempt["ended"]:
             # A function may return a text, and no messages.
             said = [AIMessage(as_text(attempt["result"]))]
-        episode = {
-            **state["episode"],
-            "terminated": attempt["ended"] == "terminated",
-            "truncated": attempt["ended"] == "truncated",
-        }
+        episode = state["episode"].copy()
+        episode["terminated"] = attempt["ended"] == "terminated"
+        episode["truncated"] = attempt["ended"] == "truncated"
         return {"trajectory": Overwrite(steps_of(said)), "episode": episode}
 
 
@@ -88,6 +87,7 @@ class EvaluateAgent(Evaluate):
         saved = None
         has_world = self._surroundings.world is not None
         if attempt and has_world and not state["fault"]:
+            # Saved before the evaluation, as an evaluator such as a test may leave traces in the world.
             try:
                 saved = await to_thread(self._world_after, state["task"], attempt)
             except Exception as error:
@@ -102,6 +102,7 @@ class EvaluateAgent(Evaluate):
             return update
         best = before.get("best_attempt")
         result = before.get("result")
+        # As long as no trial has a verdict, the last one counts as the best.
         is_best = update["best"] in (None, state["trial"])
         if is_best:
             best = _as_best(attempt, saved)
@@ -114,6 +115,7 @@ class EvaluateAgent(Evaluate):
 
         if best:
             update |= self._state_of(best)
+        # If the last trial is the best one, the world is already as that trial left it.
         if best and not is_best:
             update |= await self._restored(state, best)
         update["messages"] = _ending(before, update, best, config)

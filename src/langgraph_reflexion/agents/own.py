@@ -236,7 +236,9 @@ def as_agent(found: Any, name: str) -> WrappedAgent:
     try:
         return WrappedAgent(as_runnable(found))
     except ConfigurationError as error:
-        hint = "; of a class, name an instance" if isinstance(found, type) else ""
+        hint = ""
+        if isinstance(found, type):
+            hint = "; of a class, name an instance"
         raise ConfigurationError(f"{name!r}: {error}{hint}") from error
 
 

@@ -15,9 +15,10 @@ from langgraph.constants import START
 from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
 from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
-from langgraph.pregel.remote import RemoteException, RemoteGraph
+from langgraph.pregel.remote import RemoteGraph
 from langgraph.types import Command, StateSnapshot
 
+from langgraph_reflexion.agents.failures import failure_in_words, is_signal
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
     Transcript,
@@ -32,7 +33,7 @@ from langgraph_reflexion.agents.waiting import OutOfTime, Waiting, awaiting, blo
 from langgraph_reflexion.agents.world import AgentEpisode, borrowed
 from langgraph_reflexion.agents.wrapped import WrappedAgent, lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault, ModelFault, ReflexionError, is_trouble
+from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.episodes import begin_anew
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
@@ -41,7 +42,6 @@ from langgraph_reflexion.loop.prompting import with_usage
 from langgraph_reflexion.loop.tracing import ambient, with_trial
 from langgraph_reflexion.loop.trials import of_trial
 from langgraph_reflexion.models.calls import CallId, ModelCall
-from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.models.replies import storable
 from langgraph_reflexion.models.sent import with_calls
 from langgraph_reflexion.models.usage import Price, UsageCallback
@@ -49,7 +49,6 @@ from langgraph_reflexion.nodes.node import timed
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, Update
 from langgraph_reflexion.support.sync import drive
-from langgraph_reflexion.support.text import one_line
 
 LONGEST_RUN = 1000
 """Maximum number of supersteps of a wrapped graph without a recursion limit of its own."""
@@ -135,8 +134,9 @@ class AgentTrial:
         self.state = state
         self.agent = of_trial(act.agents, state["trial"])
         self.runnable = world.agent or self.agent.runnable
-        # The surroundings are those of the first.
-        lessons = lessons_for(state, act.prompts, act.rules, fresh=act.agents[0].environment.fresh)
+        # All agents play in the surroundings of the first.
+        surroundings = act.agents[0].environment
+        lessons = lessons_for(state, act.prompts, act.rules, fresh=surroundings.fresh)
         self.given = self.agent.messages(state, lessons)
         task = self.agent.task_text(state)
         begins_with = copied(state["start"] | world.state)
@@ -272,7 +272,7 @@ class AgentTrial:
             # The agent was stopped by its own limit, so its trial is evaluated like any other.
             self.ended = "truncated"
             error = None
-        if error is not None and _is_a_signal(error):
+        if error is not None and is_signal(error):
             raise error
         messages = [storable(each) for each in self.messages.values()]
         update: Update = {"usage": with_usage(self.state, "act", self.counter.account(messages))}
@@ -283,7 +283,7 @@ class AgentTrial:
             update["sent_prompts"] = with_calls(self.state["sent_prompts"], [call], step=1)
         self._expect_prices()
         if error is not None:
-            return update | _stopped_by(_failure(error))
+            return update | _stopped_by(failure_in_words(error))
         self._expect_output()
         update["attempt"] = self._attempt(messages)
         return update
@@ -341,34 +341,8 @@ class AgentTrial:
             only_given = given - known
             said = [each for each in update["messages"] if each.id not in only_given]
             update = {**update, "messages": said}
+        # LangGraph has put the name of this graph in place of `PARENT` when the command left the agent's.
         return replace(command, graph=Command.PARENT, update=update)
-
-
-def _is_a_signal(error: Exception) -> bool:
-    """Return whether an error is meant for a graph around this one, or for whoever has built it."""
-    # Interrupts and commands pass through LangGraph as exceptions.
-    if isinstance(error, GraphBubbleUp):
-        return True
-    return isinstance(error, ReflexionError) and not isinstance(error, Fault)
-
-
-def _failure(error: Exception) -> str:
-    """Return the trouble outside that has ended a trial, in words.
-
-    Raises:
-        ModelFault: it is permanent, and ends the run.
-        Exception: the error itself, if it is a bug in the agent or in one of its tools.
-    """
-    by_client = is_client_error(error)
-    is_outside = by_client or is_trouble(error) or isinstance(error, RemoteException)
-    if not is_outside:
-        raise error
-    message = f"the agent failed: {one_line(error)}"
-    # Tools raise errors of the same types, which say nothing about the model.
-    client_is_refused = by_client and to_fault(error, []).permanent
-    if getattr(error, "permanent", False) or client_is_refused:
-        raise ModelFault(message, permanent=True) from error
-    return message
 
 
 def _stopped_by(fault: str) -> Update:
@@ -390,6 +364,7 @@ class AgentNode(RunnableLambda[Any, Any]):
     LangGraph finds the agent's graph in `deps` and draws it.
     """
 
+    # In place of LangChain's property, which would look for the agent among the variables of the functions.
     deps: list[Runnable[Any, Any]] = []
 
     def __init__(self, act: RunAgent) -> None:

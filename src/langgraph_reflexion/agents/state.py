@@ -100,6 +100,7 @@ def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = WrappedA
 
 def copied(value: Any) -> Any:
     """Return a copy of dicts, lists and pydantic objects, which an agent may change in place; others are shared."""
+    # Not `deepcopy`, which fails where a value holds a lock or a connection.
     if isinstance(value, BaseModel):
         return value.model_copy(deep=True)
     if isinstance(value, dict):

@@ -144,7 +144,10 @@ def _id(row: Mapping[str, Any], where: str, number: int) -> str:
 
 def _reference(row: Mapping[str, Any], field: str | None, where: str) -> Any:
     """Return the reference answer of a row as JSON-like data; nothing if it has none."""
-    reference = _cell(row, field, where, "--answer-field") if field else _answer(row)
+    if field:
+        reference = _cell(row, field, where, "--answer-field")
+    else:
+        reference = _answer(row)
     if isinstance(reference, str | None):
         return reference
     # Datasets have dates and bytes.
@@ -254,8 +257,11 @@ def _whole_number(digits: str) -> int | str:
 
 
 def _json_rows(file: Path) -> Iterator[PlacedRow]:
-    if file.suffix.lower() == ".json" and not read_text(file).lstrip().startswith("["):
-        raise ConfigurationError(f"{file} is not a JSON array of objects")
+    if file.suffix.lower() == ".json":
+        # Anything else than a list would be read as JSON lines.
+        is_list = read_text(file).lstrip().startswith("[")
+        if not is_list:
+            raise ConfigurationError(f"{file} is not a JSON array of objects")
     yield from read_rows(file, _parse)
 
 
@@ -315,7 +321,9 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
         else:
             found = datasets.load_dataset(name, subset)
     except Exception as error:  # of the package, its file systems and the Hub's client
-        nowhere = "" if path.exists() else f"there is no file or folder {name}, and "
+        nowhere = ""
+        if not path.exists():
+            nowhere = f"there is no file or folder {name}, and "
         raise ConfigurationError(f"{nowhere}the dataset {name} cannot be loaded: {one_line(error)}") from error
     if isinstance(found, dict):
         return found

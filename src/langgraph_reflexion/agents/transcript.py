@@ -71,8 +71,10 @@ class Transcript:
 
     def _add_calls(self, calls: Sequence[ToolCall], thought: str) -> None:
         for call in calls:
+            name = sanitize(call["name"])
+            args = as_plain(call["args"])
             written = sanitize(call_text(call["name"], call["args"]))[:LONGEST]
-            action = Action(name=sanitize(call["name"]), args=as_plain(call["args"]), text=written)
+            action = Action(name=name, args=args, text=written)
             self._open_calls[call["id"] or ""] = len(self._steps)
             self._add_step(thought, action, UNANSWERED)
             # It precedes the first of several calls.
@@ -168,10 +170,11 @@ def messages_in(output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMe
         ConfigurationError: the output has `messages` that are not messages.
     """
     known = _by_id(given).keys()
+    said = _by_id(_talk(output) or [])
     added = {}
     # What comes after a message of the agent's own was not sent, even if it says the same as one in its place.
     leading = True
-    for place, (key, message) in enumerate(_by_id(_talk(output) or []).items()):
+    for place, (key, message) in enumerate(said.items()):
         is_given = key in known
         leading = leading and (is_given or _was_sent(message, place, sent))
         if not is_given and not leading:

@@ -65,7 +65,8 @@ def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generato
     while True:
         step: Future[list[_T]] = Future()
         # A daemon, as the process must not wait at its end for a step that was left behind.
-        threading.Thread(target=context.run, args=(_make, step, steps), daemon=True).start()
+        thread = threading.Thread(target=context.run, args=(_make, step, steps), daemon=True)
+        thread.start()
         try:
             made = step.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:

@@ -117,7 +117,8 @@ class AgentEnvironment(Environment):
 
     def task_of(self, message: HumanMessage) -> Task:
         """Return the task of a message: the same words with another picture are another task."""
-        return Task(id=task_name(message.text + in_text(pictures_in([message]))), instruction=message.text)
+        pictures = in_text(pictures_in([message]))
+        return Task(id=task_name(message.text + pictures), instruction=message.text)
 
     def prepare(self, task: Task) -> dict[str, Any]:
         """Save the world, and name the task's run: the agents and worlds of two runs of one task differ."""
@@ -174,6 +175,7 @@ class AgentEnvironment(Environment):
     def restore_world(self, task: Task, saved: dict[str, Any]) -> None:
         """Restore the world for a trial of the task, or as its best trial has left it."""
         if self.world is not None:
+            # Set before the world is restored, as a `restore` that fails may have changed a part of it.
             self._run = task["prepared"]["run"]
             self.world.restore(saved)
 
@@ -186,6 +188,7 @@ class AgentEnvironment(Environment):
         if self.make is not None:
             raise EpisodeLost(task["id"], 0)
         episode = AgentEpisode(task, None, snapshot["state"])
+        # The process that has ended may have left traces of its attempt.
         episode.used = True
         return episode
 

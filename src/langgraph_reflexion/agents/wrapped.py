@@ -81,8 +81,13 @@ class WrappedAgent:
             ConfigurationError: it is neither an agent nor a name, or an agent with an environment, without an
                 evaluator, or with actions to approve.
         """
-        agent = actor if isinstance(actor, cls | str | None) else cls(as_runnable(actor))
-        if isinstance(agent, cls) == (environment is not None):
+        agent = actor
+        if not isinstance(actor, cls | str | None):
+            agent = cls(as_runnable(actor))
+        has_agent = isinstance(agent, cls)
+        has_environment = environment is not None
+        # Exactly one of the two has to be given.
+        if has_agent == has_environment:
             raise ConfigurationError(
                 "create_reflexion needs either an environment, whose actions are the steps of a trial, or an agent "
                 "as actor=, each call of which is a trial"
@@ -156,6 +161,7 @@ class WrappedAgent:
         """
         if self.agent is None:
             return None
+        # Several nodes may refer to the same model. It is told by its identity, as a chat model has no hash.
         models = {id(model): model for model in _models_of(self.runnable)}
         if len(models) != 1:
             return None
@@ -223,7 +229,9 @@ class WrappedAgent:
             form = self.form_of(agent)
         else:
             form = self.form
-        return form.build(given, given[-1].text, state)
+        # The last message is that of the task, with the lessons after it.
+        text = given[-1].text
+        return form.build(given, text, state)
 
 
 def has_called_tools(state: WrappedAgentState) -> bool:

@@ -58,6 +58,7 @@ class AllOfEvaluator(Evaluator):
         self.threshold = threshold
         self.ask_all = ask_all
         self.needs_world = any(each.needs_world for each in evaluators)
+        # A stranger's criteria in one of them decide the verdict of all, so no lesson may come of it.
         self.teaches = all(each.teaches for each in evaluators)
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
@@ -79,17 +80,21 @@ class AllOfEvaluator(Evaluator):
         """Ask the evaluators until one does not accept the trial, or all of them."""
         scores: list[Score] = []
         words: list[str] = []
+        # A copy, as the state changes only by a node's update.
         prepared = dict(_prepared(state).get(PREPARED, {}))
         for number, evaluator in enumerate(self.evaluators, 1):
             key = str(number)
-            score = await evaluator.evaluate(_as_seen_by(state, prepared.get(key, {})), config)
+            own = prepared.get(key, {})
+            score = await evaluator.evaluate(_as_seen_by(state, own), config)
+            # Each score is checked here: the graph sees only the lowest one, which may hide another above the scale.
             expect_on_scale(evaluator, score, self.threshold)
             scores.append(score)
             if score.feedback:
                 words.append(f"{evaluator.label}: {score.feedback}")
             if score.prepared is not None:
-                prepared[key] = {**prepared.get(key, {}), **score.prepared}
-            if not (score.accepts(self.threshold) or self.ask_all):
+                # A score holds only what has changed.
+                prepared[key] = {**own, **score.prepared}
+            if not score.accepts(self.threshold) and not self.ask_all:
                 break
         refused = [score for score in scores if not score.accepts(self.threshold)]
         # A refusal that was checked is one, whatever else could not be.

@@ -99,12 +99,15 @@ def expect_on_scale(evaluator: Evaluator, score: Score, threshold: float) -> Non
         ValueError: it is not finite.
         ConfigurationError: it is on another scale than the threshold.
     """
+    # Every comparison with `nan` is false: such a score has no place among those of other trials.
     if not math.isfinite(score.score):
         raise ValueError(f"an evaluator returns a finite score, not {score.score!r}")
     if evaluator.oracle:
         # A reward is on the environment's own scale.
         return
-    if score.score > 1.0 >= threshold:
+    # Under a threshold above 1, the evaluator has a scale of its own.
+    is_usual_scale = threshold <= 1.0
+    if is_usual_scale and score.score > 1.0:
         raise ConfigurationError(
             f"the evaluator returned the score {score.score:g}, and scores are at most 1, which is a success: divide "
             "it by the highest score, or give a profile with a threshold on its scale, such as "
@@ -123,7 +126,7 @@ async def tried(retries: Retries, call: Callable[[], Awaitable[T]], who: str = "
         try:
             return await call()
         except ModelFault as fault:
-            # The client has retried already.
+            # Returned, and not raised, so that it is not tried again: the client has retried already.
             return fault
         except Exception as error:
             fault_outside = outside_fault(error, who)

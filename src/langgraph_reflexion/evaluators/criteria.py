@@ -24,8 +24,8 @@ INPUT = "rubric"
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 """What marks an item of a list."""
 
-
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+"""What marks a heading of Markdown, which may be indented by three blanks at most."""
 
 
 def criteria_of_input(task: Task) -> list[str]:
@@ -36,6 +36,7 @@ def criteria_of_input(task: Task) -> list[str]:
     Raises:
         ConfigurationError: they are neither, or too many or too long.
     """
+    # The context counts more than the task, as it belongs to this call alone.
     where = f"context: {INPUT}"
     given = in_context(INPUT)
     if given is None:
@@ -63,6 +64,7 @@ def read_criteria(given: Any) -> list[str]:
         if len(given) > LONGEST_RUBRIC:
             raise ConfigurationError(f"the rubric has {len(given)} characters, and may have {LONGEST_RUBRIC}")
         given = _items(given)
+    # Counted before the elements are read, as the list may be a stranger's, too.
     if isinstance(given, Sequence) and len(given) > MOST_CRITERIA:
         raise ConfigurationError(f"the rubric has {len(given)} criteria, and may have {MOST_CRITERIA}")
     if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):

@@ -90,6 +90,8 @@ class FunctionEvaluator(Evaluator):
             ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
+        # A function of the answer alone need not be prepared for an answer that is missing. One that looks at the
+        # messages, the state or the world may accept a trial that has only done something.
         reads_the_answer_alone = self.call.subjects <= {"task", "result", "reference"}
         if subjects[self.of] in (None, "") and reads_the_answer_alone:
             return Score(0.0, "Nothing was returned.")
@@ -174,6 +176,7 @@ class CommandEvaluator(Evaluator):
         """
         # Files, because `wait` also waits for pipes, which the command's children may hold open.
         with TemporaryFile() as given, TemporaryFile() as log:
+            # A result may have a lone surrogate, which UTF-8 lacks.
             given.write(as_text(result_in(state)).encode("utf-8", "replace"))
             # Otherwise the command would begin to read at the end of the file.
             given.seek(0)
@@ -195,9 +198,10 @@ class CommandEvaluator(Evaluator):
         except TimeoutError:
             return None
         finally:
-            # Its children would go on without it.
+            # Its children would go on without it. Mostly none is left, and one of another user cannot be killed.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
+            # After a time-out the process is still to be reaped.
             await process.wait()
 
     async def _started(
@@ -271,7 +275,9 @@ def to_score(result: object) -> Score:
         case {"score": bool() | int() | float() as score, **rest}:
             # Those of an `Evaluation`, or of LangSmith and openevals.
             words = str(rest.get("feedback") or rest.get("comment") or "")
-            return Score(_number(score), words, unverified=_plain(rest.get("unverified")) is True)
+            # Nothing but True counts: a library may use the key for something else, such as a sentence.
+            unverified = _plain(rest.get("unverified")) is True
+            return Score(_number(score), words, unverified=unverified)
         case {"results": [*several]} if several:
             return _lowest([to_score(each) for each in several])
         # A list of results. A tuple would be a pair, and a wrong one.

@@ -9,7 +9,6 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError
@@ -51,7 +50,9 @@ def bounded(looks: Sequence[Look]) -> list[Look]:
     for each in reversed(looks):
         result = each.result[:room]
         if len(result) < len(each.result):
+            # If there is no room at all, the mark stands alone, without a blank.
             result = f"{result} [...]".lstrip()
+        # Never below zero: a slice up to a negative number would only cut the end off.
         room -= min(room, len(each.result))
         shown.append(Look(each.call, result))
     return shown[::-1]
@@ -76,6 +77,7 @@ async def tools_in(given: GivenTools, world: object) -> list[BaseTool] | Agent:
         function: Any = given
         # It may open a file or a connection.
         given = await to_own_thread(function, world)
+        # A function that is not asynchronous may return a coroutine all the same.
         while inspect.isawaitable(given):
             given = await given
     return read_tools(given)
@@ -97,6 +99,7 @@ def read_tools(given: Any) -> list[BaseTool] | Agent:
             f"the world that returns either; got {type(given).__name__}"
         )
     tools = [_as_tool(each) for each in given]
+    # The judge gives its verdicts by a tool of this name.
     names = {REPORT}
     for each in tools:
         if each.name in names:
@@ -108,6 +111,7 @@ def read_tools(given: Any) -> list[BaseTool] | Agent:
 def _as_tool(given: Any) -> BaseTool:
     if isinstance(given, BaseTool):
         return given
+    # A class can be called as well, but LangChain would fail at it with an error that does not say so.
     if not callable(given) or isinstance(given, type | Runnable):
         raise ConfigurationError(f"Rubric.tools: a LangChain tool or a function is needed; got {given!r:.100}")
     try:
@@ -134,8 +138,8 @@ def calls_in(reply: AIMessage, offered: Sequence[Mapping[str, Any]]) -> list[Wri
     if reply.tool_calls:
         return [WrittenCall(call["name"], call["args"]) for call in reply.tool_calls]
     names = [each["function"]["name"] for each in offered]
-    said, written = read_calls(reply.text, names)
-    if said:
+    prose, written = read_calls(reply.text, names)
+    if prose:
         return []
     return written
 
@@ -158,14 +162,14 @@ async def _result(tools: Mapping[str, BaseTool], call: WrittenCall, config: Runn
     found = tools.get(call.name)
     if found is None:
         return f"Error: there is no tool of this name. There are: {', '.join(tools)}."
+    # Checked before the call, as a bug in the tool may raise the same error.
     wrong = _wrong_arguments(found, call.args)
     if wrong:
         return f"Error: {wrong}"
+    # A whole call, and not its arguments alone: otherwise LangChain refuses tools that want the call's id.
     asked = {"type": "tool_call", "id": "look", "name": call.name, "args": call.args}
     try:
         said = await found.ainvoke(asked, config)
-    except GraphBubbleUp:
-        raise
     except ToolException as error:
         return f"Error: {error}"
     if isinstance(said, ToolMessage):

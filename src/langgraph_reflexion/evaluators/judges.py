@@ -74,6 +74,7 @@ class LLMEvaluator(Evaluator):
             reply = await self.prompt(state, said).ask(self.client, state["prompt_budget"], config, call)
             answer = reply.text
             if said:
+                # Asked for one word, models leave out the label, by which a verdict is found.
                 answer = f"Verdict: {answer}"
             # The verdict comes last.
             text = f"{text}\n{answer}".strip()[-LONGEST:]
@@ -141,6 +142,8 @@ class MeaningEvaluator(LLMEvaluator):
 
 def verdict_in(text: str) -> bool | None:
     """Return the last verdict in a reply; None without one. A line that quotes the trial does not count."""
+    # Prompts quote the trial in lines that begin with a bar, and a judge may copy them, with a verdict in them. `*+`
+    # and `++` give nothing back, so that a long reply is read in linear time.
     verdicts = re.findall(r"^(?!\s*\|)[^\w\n]*+(?:verdict\W++)++(yes|no)\b", text, re.IGNORECASE | re.MULTILINE)
     if not verdicts:
         return None
@@ -161,6 +164,7 @@ class SelfConsistencyEvaluator(Evaluator):
     samples: int
 
     def __post_init__(self) -> None:
+        # Half of the samples may agree if their number is even: a majority for neither side.
         if self.samples % 2 == 0:
             raise ConfigurationError(f"self-consistency:{self.samples}: an odd number is needed for a majority")
 
@@ -180,10 +184,12 @@ class SelfConsistencyEvaluator(Evaluator):
 
     async def _sampled(self, state: ReflexionState, config: RunnableConfig) -> list[Action | None]:
         """Return other choices of the actor in the place of its last one."""
+        # Without the last step, the prompt is the one to which the last action was the reply.
         before = state | ReflexionState(trajectory=state["trajectory"][:-1])
         actor = self.actor.for_task(state["task"])
         sampling = []
         for number in range(1, self.samples + 1):
+            # Each call has a name of its own, from which its seed is made: otherwise all samples could be equal.
             call = CallId(self.seed, state["task"]["id"], state["trial"], f"evaluate {number}")
             sampling.append(actor.choose(before, config, call))
         # Wait for all samples, so that every call is accounted for.
@@ -249,6 +255,7 @@ class OpenevalsJudge(Evaluator):
         self.name = name
         self.client = client
         self.prompt = prompt
+        # Whether a prompt compares with the reference answer is said nowhere but in the prompt itself.
         fields = {field for _, field, _, _ in Formatter().parse(prompt)}
         self.compares = "reference_outputs" in fields
 

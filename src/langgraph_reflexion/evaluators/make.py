@@ -72,8 +72,11 @@ def expect_of_agents(name: str) -> None:
 
 def _names_own(text: str) -> bool:
     """Return whether a text names an object of the user's, and not an evaluator of this package."""
-    before_colon = text.partition(":")[0]
-    return names_object(text) and before_colon not in (*get_args(EvaluatorName), "openevals", "rubric")
+    # A name with a colon, such as `self-consistency:7`, looks like `module:NAME`.
+    module = text.partition(":")[0]
+    if module in get_args(EvaluatorName) or module in ("openevals", "rubric"):
+        return False
+    return names_object(text)
 
 
 def make_evaluator(
@@ -195,6 +198,7 @@ def _read(text: str) -> Any:
     if not _names_own(text):
         return text
     found = load_object(text, "the evaluator")
+    # The text would be taken for the name of an evaluator.
     if isinstance(found, str):
         raise ConfigurationError(f"evaluator={found!r:.100}: it names a text, not a function")
     return found
@@ -202,6 +206,7 @@ def _read(text: str) -> Any:
 
 def _of_function(function: Any, actor: Actor | ByTrial | None) -> Evaluator:
     """Return the evaluator that a function makes; without an actor, it scores a wrapped agent's result."""
+    # A class can be called, too: what is meant is an instance of it.
     if not callable(function) or isinstance(function, type):
         raise ConfigurationError(f"evaluator must be a name, an Evaluator or a function; got {function!r:.100}")
     if actor is None:

@@ -133,6 +133,7 @@ class Rubric(Evaluator):
 
     def bind(self, client: Client, prompts: Prompts, seed: int) -> "Rubric":
         """Return the rubric with the model that judges: its own, or the graph's."""
+        # A copy, as several graphs, each with its own model, may be given the same rubric.
         bound = copy(self)
         bound._client = client
         if self.model is not None:
@@ -182,6 +183,7 @@ class Rubric(Evaluator):
                 "a list of tools"
             )
         tools = await tools_in(self.tools, world)
+        # The author of a criterion that came with the input may try to speak to the judge.
         foreign = frozenset(criteria) - frozenset(self.criteria)
         judge = _Judge(self._client, self._prompts, self._seed, tools, state, config, foreign)
         verdicts: dict[int, CriterionVerdict] = {}
@@ -191,6 +193,7 @@ class Rubric(Evaluator):
                 break
             wanted = [criteria[number - 1] for number in asked]
             found = await judge.verdicts(wanted, again=again)
+            # The judge counts the criteria that it is asked about, from 1.
             for place, verdict in found.items():
                 number = asked[place - 1]
                 verdicts[number] = verdict
@@ -224,9 +227,10 @@ class Rubric(Evaluator):
         if met and (not_met or unverified):
             sections.append("\n".join(["Met, and to be kept so:", *met]))
         success = share >= self.threshold
-        # Whether it would be enough with those that could not be judged.
-        open_verdict = not success and (len(met) + len(unverified)) / len(criteria) >= self.threshold
-        return Score(share, "\n\n".join(sections), success=success, unverified=open_verdict)
+        # If the criteria that could not be judged would make it a success, the verdict on the trial is open.
+        highest_share = (len(met) + len(unverified)) / len(criteria)
+        is_open = not success and highest_share >= self.threshold
+        return Score(share, "\n\n".join(sections), success=success, unverified=is_open)
 
 
 @dataclass
@@ -263,6 +267,7 @@ class _Judge:
         offered = schemas_of(tools)
         if tools:
             _expect_calls_tools(self.client.model)
+        # Other models may not be able to call a tool, and every model can write labelled lines.
         if tools or has_structured_output(self.client.model):
             offered.append(REPORT_SCHEMA)
         name = "evaluate"
@@ -346,9 +351,12 @@ class _Judge:
 
     async def _of_agent(self, agent: Agent, criteria: Sequence[str], *, again: bool) -> dict[int, CriterionVerdict]:
         """Let an agent judge."""
-        name = "evaluate again" if again else "evaluate"
+        name = "evaluate"
+        if again:
+            name = "evaluate again"
         call = CallId(self.seed, self.state["task"]["id"], self.state["trial"], name)
         prompt = self._prompt(criteria, reports=False, looks=False)
+        # The prompt is not shortened, as nobody here knows how much fits into the agent's models.
         messages = prompt.render(list(prompt.steps), 0)
 
         async def ask(_: BaseChatModel, counting: RunnableConfig) -> Any:
@@ -367,6 +375,7 @@ def has_structured_output(model: object) -> bool:
 def _expect_calls_tools(model: Any) -> None:
     """Raise ConfigurationError if a judge with tools cannot call them."""
     try:
+        # LangChain's base class of chat models raises this error, and nothing is sent.
         model.bind_tools([REPORT_SCHEMA])
     except NotImplementedError as error:
         raise ConfigurationError(

@@ -112,6 +112,7 @@ class SelfTestsEvaluator(Evaluator):
         """Have the model write the tests, unless some come with the task."""
         given = self.environment.given_tests(task)
         if self.beside_given:
+            # In a thread, as a compiler may check the examples.
             given = await to_thread(self._given, task)
         # The task's own tests replace the model's.
         elif given:
@@ -177,7 +178,8 @@ class SelfTestsEvaluator(Evaluator):
         if again:
             name = f"{WRITING} again"
         call = CallId(self.seed, task["id"], 1, name)
-        reply = await Prompt(lambda _, __: self._messages(task, again)).ask(self.client, None, config, call)
+        prompt = Prompt(lambda _, __: self._messages(task, again))
+        reply = await prompt.ask(self.client, None, config, call)
         # Drafts of tests in its reasoning are not its answer.
         text = reply.text.rpartition("</think>")[2][:LONGEST]
         valid = await to_thread(self.environment.read_tests, task, text)
@@ -235,8 +237,11 @@ class SelfTestsEvaluator(Evaluator):
     async def _may_be_wrong(self, task: Task, outcomes: Sequence[TestOutcome]) -> bool:
         """Return whether all tests that failed are the model's."""
         source = task["prepared"].get(FROM)
+        if source == "model":
+            return True
         if source != "task and model":
-            return source == "model"
+            return False
+        # The state does not say which tests came with the task. In a thread, as a compiler may check them again.
         given = await to_thread(self._given, task)
         failed = [outcome.test for outcome in outcomes if not outcome.passed]
         return not any(test in given for test in failed)

@@ -117,6 +117,7 @@ def _json_of(reply: str) -> Any:
         return None
     try:
         return json.loads(text)
+    # Python's parser gives up at brackets that are nested deep.
     except (ValueError, RecursionError):
         return None
 
@@ -141,8 +142,11 @@ def _settled(found: Iterable[_Found], number: int) -> dict[int, CriterionVerdict
 def _in_lines(reply: str, number: int) -> Iterator[_Found]:
     """Yield the verdicts in labelled lines."""
     current = CriterionVerdict()
-    place = 1 if number == 1 else 0
-    # Other signs that end a line, such as U+2028, may be in the words of the trial.
+    # A judge need not name the only criterion. Of several, no verdict counts before one is named.
+    place = 0
+    if number == 1:
+        place = 1
+    # Not `splitlines`: signs such as U+2028 may be in the words of the trial, and a copied line would become two.
     for line in reply.split("\n"):
         matched = _FIELD.match(line)
         if matched is None:
@@ -160,6 +164,7 @@ def _in_lines(reply: str, number: int) -> Iterator[_Found]:
         elif label == "missing":
             current.missing = _unless_nothing(value)
         else:
+            # A copy, as further lines on this criterion change the current verdict.
             verdict = CriterionVerdict(current.evidence, current.missing, _met(value))
             yield _Found(place, verdict)
 
@@ -180,6 +185,7 @@ def _in_entries(entries: Sequence[Any], number: int) -> Iterator[_Found]:
 
 def _number_in(value: str) -> int:
     """Return the number with which a text begins; 0 without one."""
+    # Up to three signs may precede the number, as in `#1` or `**(1)`.
     digits = re.match(r"\D{0,3}([0-9]{1,4})(?!\d)", value)
     if digits is None:
         return 0

@@ -57,6 +57,7 @@ class Consumption(NamedTuple):
     cost: float = 0.0
     seconds: float = 0.0
 
+    # Without this method, `+` would join two tuples into one of ten elements.
     def __add__(self, other: "Consumption") -> "Consumption":  # type: ignore[override]
         return Consumption(
             actions=self.actions + other.actions,
@@ -158,7 +159,10 @@ class Budgets:
             (self.task.seconds, state["seconds"]),
             (self.run.seconds, self.seconds),
         ]
-        left = [limit - used for limit, used in limits if limit is not None]
+        left: list[float] = []
+        for limit, used in limits:
+            if limit is not None:
+                left.append(limit - used)
         if not left:
             return None
         # A little more, so that the budget is surely used up when the time is over.

@@ -30,6 +30,7 @@ def check_context(context: Any) -> None:
     Raises:
         ConfigurationError: it has an unknown setting.
     """
+    # An object has the fields of its class, and no others.
     if not isinstance(context, Mapping):
         return
     known = ReflexionContext.__annotations__

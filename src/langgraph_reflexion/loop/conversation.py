@@ -88,6 +88,7 @@ def asked_in(state: Mapping[str, Any]) -> tuple[list[AnyMessage], HumanMessage |
     if not places:
         return [], None
     last = said[places[-1]]
+    # The task was given by itself, on a thread on which something else was said before.
     if last.text != state["task"]["instruction"]:
         return [], None
     return said[: places[-1]], last
@@ -142,8 +143,11 @@ def with_pictures(text: str, state: ReflexionState, model: object) -> HumanMessa
     shown, task = asked_in(state)
     if task:
         shown = [*shown, task]
-    inline = [inline_picture(block) for block in pictures_in(shown)]
-    pictures = [picture for picture in inline if picture is not None]
+    pictures: list[dict[str, Any]] = []
+    for block in pictures_in(shown):
+        picture = inline_picture(block)
+        if picture is not None:
+            pictures.append(picture)
     if not pictures:
         return HumanMessage(text)
     newest = pictures[-MOST_PICTURES:]
@@ -165,6 +169,7 @@ def task_from(state: ReflexionState, environment: Environment) -> Task:
     """
     given: Any = state.get("task")
     message = new_message(state)
+    # This function gives a task the key `after` when it begins.
     begun = isinstance(given, dict) and "after" in given
     if begun and not message:
         # It may have been edited in the state since.

@@ -31,12 +31,18 @@ def emit_criterion(state: ReflexionState, number: int, criterion: str, verdict: 
         criterion: Its words.
         verdict: `met` ("yes", "no" or "unknown"), `evidence` and `missing`.
     """
-    event = {"event": "criterion", "task": state["task"]["id"], "trial": state["trial"], "number": number}
-    event["criterion"] = criterion
-    event["met"] = verdict["met"]
-    event["evidence"] = verdict["evidence"][:SHOWN]
-    event["missing"] = verdict["missing"][:SHOWN]
-    _write(event)
+    _write(
+        {
+            "event": "criterion",
+            "task": state["task"]["id"],
+            "trial": state["trial"],
+            "number": number,
+            "criterion": criterion,
+            "met": verdict["met"],
+            "evidence": verdict["evidence"][:SHOWN],
+            "missing": verdict["missing"][:SHOWN],
+        }
+    )
 
 
 def _write(event: Event) -> None:

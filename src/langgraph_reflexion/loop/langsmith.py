@@ -113,4 +113,5 @@ def project_id(client: Client, name: str) -> Any:
             return client.read_project(project_name=name).id
         except LangSmithNotFoundError:
             time.sleep(PAUSE)
+    # The last request is made here, so that its error is raised.
     return client.read_project(project_name=name).id

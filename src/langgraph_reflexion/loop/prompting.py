@@ -66,6 +66,7 @@ class Prompt:
             except ContextTooLong as fault:
                 # The model alone knows its limit: try again with less, step by step.
                 refused = messages
+                # A share of what was sent, and not of the budget, which may have been much larger.
                 fits = int(size(refused) * SMALLER)
                 messages, left_out = self._fitted(fits)
                 if messages == refused:
@@ -82,8 +83,10 @@ class Prompt:
         messages = self.render(list(self.steps), 0)
         if most is None or size(messages) <= most:
             return messages, 0
+        # Everything else stays, so the observations alone have to become shorter by what is too much.
         too_many = size(messages) - most
-        shown = truncate_observations(self.steps, _length(self.steps) - too_many)
+        budget = _length(self.steps) - too_many
+        shown = truncate_observations(self.steps, budget)
         messages = self.render(shown, 0)
         left_out = 0
         while size(messages) > most:
@@ -136,8 +139,11 @@ def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
     written = sum(map(_written, shown))
     room = tokens * CHARACTERS_PER_TOKEN - written
     observed = _length(shown)
-    longest_first = sorted(range(len(shown)), key=lambda index: -len(shown[index]["observation"]))
-    for index in longest_first:
+
+    def by_length(index: int) -> int:
+        return -len(shown[index]["observation"])
+
+    for index in sorted(range(len(shown)), key=by_length):
         if observed <= room:
             break
         observed += len(LEFT_OUT) - len(shown[index]["observation"])
@@ -160,7 +166,9 @@ def bounded_trial(steps: Sequence[Step]) -> list[Step]:
     # How a trial ended says more than how it began: the end gets the room that a quarter for the beginning leaves.
     first = _fitting(sizes, LONGEST_TRIAL // 4)
     room = LONGEST_TRIAL - sum(sizes[:first])
-    last = _fitting(sizes[:first:-1], room)
+    # From the last step back, and without the one that was too long for the beginning.
+    backwards = sizes[:first:-1]
+    last = _fitting(backwards, room)
     # Whatever their sizes, the first and the last step are shown.
     head = shown[: max(first, 1)]
     tail = shown[len(shown) - max(last, 1) :]

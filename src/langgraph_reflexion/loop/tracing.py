@@ -35,6 +35,7 @@ class TrialTracer(BaseCallbackHandler):
 
     # LangChain would otherwise call these synchronous methods in a thread for each event.
     run_inline = True
+    # Only runs of the graph matter, and a streamed reply has an event for each of its tokens.
     ignore_llm = ignore_chat_model = ignore_retriever = ignore_agent = True
 
     def __init__(self) -> None:
@@ -151,7 +152,10 @@ async def with_trial(node: str, state: ReflexionState, config: RunnableConfig) -
     config = config.copy()
     if node not in IN_TRIAL:
         return config
-    config["metadata"] = {**config.get("metadata", {}), TASK: state["task"]["id"], TRIAL: state["trial"]}
+    metadata = dict(config.get("metadata", {}))
+    metadata[TASK] = state["task"]["id"]
+    metadata[TRIAL] = state["trial"]
+    config["metadata"] = metadata
     callbacks = listeners_in(config)
     tracer = tracer_of(config)
     if tracer and callbacks:
@@ -172,8 +176,10 @@ async def start_tool(state: ReflexionState, config: RunnableConfig) -> AsyncCall
     if action is None or not action["name"] or callbacks is None:
         return None
     below = below_run(callbacks, callbacks.parent_run_id)
-    given = json.dumps(action["args"], ensure_ascii=False)
-    return await below.on_tool_start({"name": action["name"]}, given, name=action["name"], inputs=action["args"])
+    name = action["name"]
+    args = action["args"]
+    given = json.dumps(args, ensure_ascii=False)
+    return await below.on_tool_start({"name": name}, given, name=name, inputs=args)
 
 
 def listeners_in(config: RunnableConfig) -> BaseCallbackManager | None:

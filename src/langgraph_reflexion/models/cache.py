@@ -24,6 +24,7 @@ REMOVE = "someone else wrote it; remove the file, or give another one"
 
 _NAMESPACE = ("langgraph-reflexion", "answers")
 
+# No reply depends on these: with another key or time-out, the replies are found again.
 _IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
 
 
@@ -59,7 +60,11 @@ class ReplyCache:
 
     def key(self, messages: Sequence[BaseMessage], call: CallId, tools: Sequence[dict[str, Any]]) -> FullKey:
         """Return the key of a reply: it depends on the model, the prompt, the call and the tools."""
-        prompt = [[message.type, message.content, getattr(message, "tool_calls", None)] for message in messages]
+        prompt = []
+        for message in messages:
+            calls = getattr(message, "tool_calls", None)
+            # Not the whole message: LangChain gives it another id in each run.
+            prompt.append([message.type, message.content, calls])
         # A setting of a user's class may be of any type, also of one that JSON lacks.
         text = json.dumps([self._model, prompt, call, tools], default=str)
         digest = hashlib.blake2b(text.encode(), digest_size=20).hexdigest()

@@ -6,10 +6,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from uuid import UUID
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
 
 from langgraph_reflexion.errors import Fault
+from langgraph_reflexion.models.replies import bounded, storable
 from langgraph_reflexion.models.usage import NO_USAGE, Usage, add_usage
 from langgraph_reflexion.support.text import sanitize
 
@@ -130,6 +134,32 @@ def note(*texts: str) -> None:
     account = _account.get()
     if account is not None:
         account.notes.extend(texts)
+
+
+class CallsOf(BaseCallbackHandler):
+    """A LangChain callback that enters the calls of a library in the account of the node that is running.
+
+    Args:
+        call: Their id.
+    """
+
+    run_inline = True  # in the node's context, which has the account
+
+    def __init__(self, call: CallId) -> None:
+        self._call = call
+        self._begun: dict[UUID, ModelCall] = {}
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **more: Any
+    ) -> None:
+        tools = more.get("invocation_params", {}).get("tools") or ()
+        self._begun[run_id] = begin_call(self._call, messages[0], tools)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
+        # Of one prompt there is one reply.
+        generation = response.generations[0][0]
+        if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
+            self._begun[run_id].reply = storable(bounded(generation.message))
 
 
 class Reply(NamedTuple):

@@ -4,12 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
-from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
 from langgraph.cache.base import FullKey
@@ -17,12 +14,11 @@ from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
-from langgraph_reflexion.models.calls import CallId, ModelCall, Reply, begin_call, charge, note
+from langgraph_reflexion.models.calls import CallId, CallsOf, Reply, begin_call, charge, note
 from langgraph_reflexion.models.faults import is_bug, is_timeout, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, ReplyLimits, has_reasoned, is_cut, limiting
-from langgraph_reflexion.models.load import load_model, without_own_retries
+from langgraph_reflexion.models.load import load_model, name_of, without_own_retries
 from langgraph_reflexion.models.options import ModelOptions
-from langgraph_reflexion.models.replies import bounded, storable
 from langgraph_reflexion.models.requests import Request, Requests
 from langgraph_reflexion.models.sent import expect_no_files
 from langgraph_reflexion.models.slots import Progress, Slots
@@ -131,6 +127,7 @@ class Client:
         self._slots = Slots(model)
         own_server = bool(self._slots.address)
         self._requests = Requests(self._model, self.refused, self._secrets, own_server=own_server)
+        # Assigned last: a model whose price is missing, or whose cache is broken, must not count as known.
         self._given = model
 
     @classmethod
@@ -150,6 +147,7 @@ class Client:
         if reflection_model is not None:
             _expect_model_or_name("reflection_model", reflection_model)
         clients = [cls(model, options, priced=priced, answered=answered) for model in models]
+        # One client for one model, which learns only once what its server refuses.
         if reflection_model is None or reflection_model is models[0]:
             return clients, clients[0]
         return clients, cls(reflection_model, options, priced=priced, answered=answered)
@@ -203,6 +201,7 @@ class Client:
                 succeed, or if the server has never answered.
         """
         self._expect_model()
+        # First of all: a message may come from a state that somebody else has written.
         expect_no_files(messages)
         # Before it is sent: calls are recorded in the order in which they began.
         begun = begin_call(call, self._requests.for_server(messages), tools)
@@ -211,7 +210,10 @@ class Client:
             key = self._cache.key(messages, call, tools)
             cached = await self._cache.find(key, config)
             if cached is not None:
-                charge(cached.paid or usage_of(cached.reply, self.price, cached=True))
+                used = cached.paid
+                if not used:
+                    used = usage_of(cached.reply, self.price, cached=True)
+                charge(used)
                 begun.reply = cached.reply
                 return Reply(cached.reply)
         metadata = {**config.get("metadata", {}), **call.metadata}
@@ -320,7 +322,7 @@ class Client:
             if own_models:
                 prices.update(self._options.prices)
             elif self.price is not None:
-                # Every model's name begins with the empty one.
+                # Every model's name begins with the empty one, so this price is that of all calls.
                 prices[""] = self.price
             counter = UsageCallback(prices)
             counted = merge_configs(config, {"callbacks": [counter, CallsOf(call)]})
@@ -336,6 +338,7 @@ class Client:
             finally:
                 # Also after an error, as the calls before it were paid for.
                 charge(counter.usage)
+                # Instead of any other error, as a budget that cannot count must not go on.
                 if own_models and self._priced and counter.unpriced:
                     missing = ", ".join(sorted(counter.unpriced))
                     raise ConfigurationError(f"a budget of money needs prices of {missing}")
@@ -353,6 +356,7 @@ class Client:
             self.answered = True
             raise
         except ModelFault as fault:
+            # A server that has never answered is most likely not there: other tasks need not wait for it as well.
             if not (self.answered or fault.permanent):
                 raise unanswered(fault, self._slots.url, self._options.retries.attempts) from fault
             raise
@@ -378,32 +382,6 @@ class Client:
                 raise
 
 
-class CallsOf(BaseCallbackHandler):
-    """A LangChain callback that enters the calls of a library in the account of the node that is running.
-
-    Args:
-        call: Their id.
-    """
-
-    run_inline = True  # in the node's context, which has the account
-
-    def __init__(self, call: CallId) -> None:
-        self._call = call
-        self._begun: dict[UUID, ModelCall] = {}
-
-    def on_chat_model_start(
-        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **more: Any
-    ) -> None:
-        tools = more.get("invocation_params", {}).get("tools") or ()
-        self._begun[run_id] = begin_call(self._call, messages[0], tools)
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:
-        # Of one prompt there is one reply.
-        generation = response.generations[0][0]
-        if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
-            self._begun[run_id].reply = storable(bounded(generation.message))
-
-
 def _expect_model_or_name(argument: str, given: object) -> None:
     if not isinstance(given, Runnable | str):
         raise ConfigurationError(f"{argument} must be a chat model or its name; got {type(given).__name__}")
@@ -414,12 +392,3 @@ def _says_anything(reply: AIMessage) -> bool:
     if reply.tool_calls or is_cut(reply):
         return True
     return len(reply.text.strip()) >= SHORTEST
-
-
-def name_of(model: BaseChatModel) -> str:
-    """Return a model's name on its server, or else its class."""
-    for attribute in ("model_name", "model", "_llm_type"):
-        name = getattr(model, attribute, None)
-        if name:
-            return str(name)
-    return type(model).__name__

@@ -22,6 +22,7 @@ def bounded_connections() -> "DefaultAsyncHttpxClient":
     from openai import DefaultAsyncHttpxClient
 
     headers = {"Accept-Encoding": "identity"}
+    # httpx calls the hook when it has the headers, and has not read the body yet.
     return DefaultAsyncHttpxClient(headers=headers, event_hooks={"response": [_expect_bounded]})
 
 

@@ -62,6 +62,7 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
         # Of the connection itself, which some versions of the clients wrap.
         if isinstance(cause, ModelFault):
             return cause
+    # Cut only afterwards, as half a secret would not be recognized.
     detail = redact(_words(error), secrets, "***")[:LONGEST]
     status = _status(error)
     if _is_too_long(error, status, detail):
@@ -75,6 +76,7 @@ def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
         hint = f" (retry after {retry_after:g} s)"
     if status in _CHECK:
         hint += _CHECK[status]
+    # OpenAI reports a used-up quota with the status of a rate limit, but no wait helps.
     out_of_quota = "insufficient_quota" in (getattr(error, "code", None), getattr(error, "type", None))
     return ModelFault(
         f"{outcome}: {type(error).__name__}: {detail[:300]}{hint}",
@@ -128,6 +130,7 @@ def unanswered(fault: ModelFault, address: str, attempts: int) -> ModelFault:
         address: The server's address, without secrets; empty for a provider's.
         attempts: Number of attempts in all.
     """
+    # By their names, as each client has such errors of its own.
     unconnected = any("Connect" in type(error).__name__ for error in _causes(fault))
     if unconnected or is_timeout(fault):
         server = address or "the server"
@@ -196,9 +199,11 @@ def is_bug(error: Exception) -> bool:
     """
     if type(error).__module__ != "builtins" or is_trouble(error):
         return False
-    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    modules: list[str] = []
+    for frame, _ in walk_tb(error.__traceback__):
+        modules.append(str(frame.f_globals.get("__name__")))
     *around, raised_in = modules
-    # langchain_core also calls the user's own models and callbacks.
+    # langchain_core also calls the user's own models and callbacks: it is at fault only for what it raises itself.
     clients = [module for module in around if not module.startswith("langchain_core.")]
     return not any(_is_client(module) for module in (*clients, raised_in))
 
@@ -261,15 +266,20 @@ def validate_reply(reply: AIMessage) -> None:
 def _words(error: Exception) -> str:
     """Return what an error says, and what the server's body or the first cause says beside it, in one line."""
     first: BaseException = error
-    while _status(error) is None and first.__cause__:
-        first = first.__cause__
+    # Without an answer, the first cause says the most: clients say no more than "Connection error."
+    if _status(error) is None:
+        while first.__cause__:
+            first = first.__cause__
     text = _in_one_line(str(error))
     parts = [text]
     for more in (_said(getattr(error, "body", None)), str(first)):
         part = _in_one_line(more)
+        # An error mostly quotes the body already.
         if part not in text and part not in parts:
             parts.append(part)
-    return ": ".join(parts).replace(".: ", ": ")
+    words = ": ".join(parts)
+    # No full stop remains in the middle, where a part was a sentence.
+    return words.replace(".: ", ": ")
 
 
 def _in_one_line(text: str) -> str:

@@ -61,9 +61,12 @@ def _is_compatible_server(model: BaseChatModel) -> bool:
     """Return whether OpenAI's integration calls the chat completions of a server that is not OpenAI's."""
     if not type(model).__module__.startswith("langchain_openai"):
         return False
-    host = urlsplit(str(getattr(model, "openai_api_base", None) or "")).hostname
+    address = str(getattr(model, "openai_api_base", None) or "")
+    host = urlsplit(address).hostname
+    # Without an address, the integration calls OpenAI.
     if host in (None, "api.openai.com"):
         return False
+    # Responses have a field of their own for the limit, which the integration knows.
     return not getattr(model, "use_responses_api", None)
 
 

@@ -116,6 +116,15 @@ def _timeout(provider: str, seconds: float) -> dict[str, Any]:
     return {"timeout": seconds}
 
 
+def name_of(model: "BaseChatModel") -> str:
+    """Return a model's name on its server, or else its class."""
+    for attribute in ("model_name", "model", "_llm_type"):
+        name = getattr(model, attribute, None)
+        if name:
+            return str(name)
+    return type(model).__name__
+
+
 def in_file(name: str) -> bool:
     """Return whether a model's name is `FILE.py:NAME`."""
     return name.partition(":")[0].endswith(".py") and names_object(name)

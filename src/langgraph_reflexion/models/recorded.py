@@ -114,7 +114,8 @@ def whole_calls(calls: Sequence[SentCall]) -> Iterator[WholeCall]:
         continue_prompt(prompt, call)
         tools = call.get("tools", tools)
         # A copy of the prompt, as the next call changes it in place.
-        yield WholeCall(call["kind"], call["call"], call.get("step"), list(prompt), tools, call["reply"])
+        messages = list(prompt)
+        yield WholeCall(call["kind"], call["call"], call.get("step"), messages, tools, call["reply"])
 
 
 def with_content(message: SentMessage, content: str) -> SentMessage:

@@ -43,6 +43,7 @@ def bounded(reply: AIMessage) -> AIMessage:
     if not any(_is_too_long(call) for call in calls):
         return reply
     broken = []
+    # All calls of the reply, as the others alone would be half of what it asked for.
     for call in calls:
         name = call["name"] or ""
         broken.append(invalid_tool_call(name=name[:LONGEST_NAME], args=TOO_LONG))
@@ -94,6 +95,7 @@ def to_json(message: AIMessage, number: int | str) -> dict[str, Any]:
     kept["response_metadata"] = {name: value for name, value in metadata.items() if isinstance(value, str)}
     calls = kept["tool_calls"] + kept["invalid_tool_calls"]
     for index, call in enumerate(calls):
+        # The result of the call is sent with this id.
         call["id"] = call["id"] or call_id_of(number, index)
     given = {name: value for name, value in kept.items() if value or name == "content"}
     stored: dict[str, Any] = plain(given)

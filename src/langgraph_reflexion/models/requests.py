@@ -75,6 +75,8 @@ class Requests:
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
             fields, passed = self._settings(sent, request.limits, streams="stream" not in without)
+            # Neither hides an `extra_body` of the other: that of limits is for OpenAI's integration, and that of
+            # reasoning for DeepSeek's.
             passed = reasoning | passed
             model = self._with(fields)
             try:
@@ -110,6 +112,7 @@ class Requests:
         if request.tools:
             # A provider's own models call tools by themselves, and forced they do so without a thought.
             if self._own_server:
+                # Before `tools`: words that refuse a choice of tools match the pattern of tools as well.
                 options["tool_choice"] = "any"
                 # A small model that writes its call as text goes on with empty lines up to the limit of a reply.
                 options.setdefault("stop", [EMPTY_LINES])
@@ -130,6 +133,7 @@ class Requests:
         fields: dict[str, Any] = {}
         if not streams:
             fields["streaming"] = False
+        # Also where the server refuses a temperature: then the model's own one must not be sent.
         if sent.get("temperature") != self._own_temperature:
             fields["temperature"] = sent.get("temperature")
         passed: dict[str, Any] = {}

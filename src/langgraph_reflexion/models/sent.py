@@ -170,13 +170,14 @@ def _names_file(value: Any, depth: int = 0) -> bool:
     if not isinstance(value, list | dict):
         return False
     if depth == DEEPEST:
-        # No client nests its blocks so deep.
+        # No client nests its blocks so deep: what cannot be read is refused.
         return True
     if isinstance(value, list):
         return any(_names_file(each, depth + 1) for each in value)
     if value.get("type") in FILES or any(place in value for place in _PLACES):
         return True
-    return any(_names_file(each, depth + 1) for key, each in value.items() if key not in _NO_FILES)
+    inside = [each for key, each in value.items() if key not in _NO_FILES]
+    return any(_names_file(each, depth + 1) for each in inside)
 
 
 def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call: ModelCall) -> SentCall:
@@ -187,7 +188,14 @@ def _beside(before: Sequence[SentMessage], messages: Sequence[SentMessage], call
             break
         same += 1
     added = list(messages[same:])
-    made = SentCall(kind=call.id.kind, call=call.id.name, same=same, added=added, reply=_reply(call.reply))
+    made = SentCall(
+        kind=call.id.kind,
+        call=call.id.name,
+        same=same,
+        added=added,
+        reply=_reply(call.reply),
+    )
+    # Nothing is left of the prompt before that a message could continue, or no message has come.
     if same == len(before) or not added:
         return made
     # One long message with the whole transcript grows at its end, too.

@@ -111,7 +111,8 @@ class Slots:
         busy = sum(turns.busy for turns in self._turns.values())
         # A call alone cannot have waited for another one.
         if busy > 1:
-            self.most = max(1, min(busy, self.most or busy) // 2)
+            at_once = min(busy, self.most or busy)
+            self.most = max(1, at_once // 2)
             WAITING.info("a call timed out: no more than %d at once from now on", self.most)
 
     def _full(self, turns: "_Turns") -> bool:

@@ -180,14 +180,18 @@ class UsageCallback(BaseCallbackHandler):
             # A node that writes its messages itself calls no model.
             if message.response_metadata or message.usage_metadata:
                 shown = add_usage(shown, self._usage(message))
+        # The callback also hears calls whose replies are not among the messages, but none of another process.
         if shown["llm_calls"] > self.usage["llm_calls"]:
             return shown
         return self.usage
 
     def _usage(self, message: AIMessage) -> Usage:
         model = str(message.response_metadata.get("model_name", ""))
+        # Providers add a date or a version to the name that was asked for.
         known = [name for name in self._prices if model.startswith(name)]
         if not known:
             self.unpriced.add(model or "the agent's model")
             return usage_of(message, None)
-        return usage_of(message, self._prices[max(known, key=len)])
+        # The longest, as `gpt-4o` begins the name of `gpt-4o-mini`, too.
+        longest = max(known, key=len)
+        return usage_of(message, self._prices[longest])

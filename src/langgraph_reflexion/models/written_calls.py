@@ -94,7 +94,8 @@ def _object_at_start(text: str) -> tuple[Any, str] | None:
     readings = [text]
     if text.startswith("{{"):
         # Only the outer braces are doubled, or all of them are.
-        readings = [text[1:], text.replace("{{", "{").replace("}}", "}")]
+        all_halved = text.replace("{{", "{").replace("}}", "}")
+        readings = [text[1:], all_halved]
     for reading in readings:
         try:
             value, end = _DECODER.raw_decode(reading)
@@ -112,6 +113,7 @@ def _as_call(value: Any, names: Collection[str]) -> WrittenCall | None:
     if not isinstance(name, str) or name not in names:
         return None
     given = [value[key] for key in ARGUMENTS if key in value]
+    # A name alone may be any JSON that the reply quotes.
     if not given:
         return None
     args = given[0]
