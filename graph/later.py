@@ -7,7 +7,8 @@ from langgraph.store.base import BaseStore
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.graph.learning import Learning, reflect_of, store_of
-from langgraph_reflexion.memory.store import LessonStore, users_with_queues
+from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.memory.users import users_with_queues
 from langgraph_reflexion.nodes.learn import Learn
 from langgraph_reflexion.nodes.learning import learning_node, work_off
 from langgraph_reflexion.support.sync import run_blocking

@@ -287,10 +287,12 @@ class Learn:
         )
 
 
-def _with_words(written: str, words: str) -> str:
+def _with_words(written: str | None, words: str) -> str:
     """Return a reflection with what a person said, word for word: a small model may turn a correction around."""
-    if not (written and words):
-        return written or words
+    if not written:
+        return words
+    if not words:
+        return written
     said = " ".join(words.split())
     if said.rstrip(".!").casefold() in " ".join(written.split()).casefold():
         return written

@@ -1,20 +1,20 @@
 """Lessons of one environment and user in a LangGraph store."""
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.memory.databases import open_postgres, open_sqlite, overwrite_deleted
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.memory.databases import open_postgres, open_sqlite
 from langgraph_reflexion.memory.duplicates import is_same, repeated
+from langgraph_reflexion.memory.namespaces import EVERYONE, NO_LIMIT, ROOT, USER, escape_name, in_store, unescape_name
 from langgraph_reflexion.memory.records import (
     CHANGED_VERDICT,
     KNOWN_KEYS,
@@ -36,23 +36,8 @@ from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, age, tas
 from langgraph_reflexion.support.secrets import public_database
 from langgraph_reflexion.support.text import one_line
 
-ROOT = "reflexion"
-"""The first part of all namespaces."""
-
-EVERYONE = "everyone"
-"""The last part where no user is named."""
-
-_USER = "user-"
-"""How the last part begins where a user is named."""
-
-NO_LIMIT = 10_000_000
-"""More records than a store holds."""
-
 LIMIT = 500
 """Lessons of a namespace, at most, unless `Lessons` says otherwise."""
-
-DELETED_AT_ONCE = 1000
-"""Records that are deleted at once, at most."""
 
 LATEST_USES = 200
 """Records of trials in a namespace from which on they are added up."""
@@ -86,8 +71,8 @@ class LessonStore:
         self.limit = limit
         owner = EVERYONE
         if user is not None:
-            owner = f"{_USER}{_escape(user)}"
-        self.namespace = (ROOT, _escape(environment), owner)
+            owner = f"{USER}{escape_name(user)}"
+        self.namespace = (ROOT, escape_name(environment), owner)
         # It is set in those of LangGraph's stores that were made with an embedding model.
         self.by_meaning = bool(getattr(store, "index_config", None))
 
@@ -135,7 +120,7 @@ class LessonStore:
 
     async def _similar(self, query: str, most: int) -> list[str]:
         """Return the ids of the lessons that the store's own index finds, the best match first."""
-        [found] = await _run(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
+        [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
         sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
         return list(dict.fromkeys(source.lesson for source in sources))
 
@@ -145,36 +130,36 @@ class LessonStore:
         Args:
             key: The key of the trial, `trial_key`.
         """
-        [item] = await _run(self.store, [GetOp(self._space(LateVerdict.stored_as), key)])
+        [item] = await in_store(self.store, [GetOp(self._space(LateVerdict.stored_as), key)])
         if item is None:
             return None
         return LateVerdict.model_validate(item.value)
 
     async def queued(self) -> list[QueuedTrial]:
         """Return the trials that are to be learned from, the oldest first."""
-        [found] = await _run(self.store, [SearchOp(self._space(QueuedTrial.stored_as), limit=NO_LIMIT)])
+        [found] = await in_store(self.store, [SearchOp(self._space(QueuedTrial.stored_as), limit=NO_LIMIT)])
         trials = [QueuedTrial.model_validate(item.value) for item in self._own_items(found)]
         return sorted(trials, key=lambda trial: (trial.date, trial.key))
 
     async def still_queued(self, key: str) -> QueuedTrial | None:
         """Return a queued trial as it is now; None if it was learned from meanwhile."""
-        [item] = await _run(self.store, [GetOp(self._space(QueuedTrial.stored_as), key)])
+        [item] = await in_store(self.store, [GetOp(self._space(QueuedTrial.stored_as), key)])
         if item is None:
             return None
         return QueuedTrial.model_validate(item.value)
 
     async def dequeue(self, trial: QueuedTrial) -> None:
         """Remove a trial that was learned from."""
-        await _run(self.store, [self._remove(QueuedTrial.stored_as, trial.key)])
+        await in_store(self.store, [self._remove(QueuedTrial.stored_as, trial.key)])
 
     async def spent(self) -> float:
         """Return the money that learning after the fact has cost for this user."""
-        [found] = await _run(self.store, [SearchOp(self._space(LateVerdict.stored_as), limit=NO_LIMIT)])
+        [found] = await in_store(self.store, [SearchOp(self._space(LateVerdict.stored_as), limit=NO_LIMIT)])
         return sum(LateVerdict.model_validate(item.value).cost for item in self._own_items(found))
 
     async def source(self, key: str) -> LessonSource | None:
         """Return the source of a lesson by its key; None if there is none, or its lesson was archived."""
-        [item] = await _run(self.store, [GetOp(self._space("sources"), key)])
+        [item] = await in_store(self.store, [GetOp(self._space("sources"), key)])
         if item is None:
             return None
         return LessonSource.model_validate(item.value)
@@ -203,11 +188,11 @@ class LessonStore:
                 taught.add(record.lesson)
             if self.by_meaning:
                 # Not in a batch: LangGraph's InMemoryStore cannot embed the same text for two of its records.
-                await _run(self.store, [self._put(record)])
+                await in_store(self.store, [self._put(record)])
             else:
                 operations.append(self._put(record))
         if operations:
-            await _run(self.store, operations)
+            await in_store(self.store, operations)
         # They are in the store by now: of two processes that add near-duplicates at once, one at least sees both.
         if taught:
             await self._merge_duplicates(taught)
@@ -221,7 +206,7 @@ class LessonStore:
                 if lesson in snapshot.lessons and lesson not in into:
                     into.update(await self._same_meaning(snapshot.lessons[lesson], snapshot))
         if into:
-            await _run(self.store, self._merge(into))
+            await in_store(self.store, self._merge(into))
 
     def _merge(self, into: Mapping[str, str]) -> list[PutOp]:
         """Record that lessons are merged, each into the one that is left."""
@@ -231,7 +216,7 @@ class LessonStore:
     async def _same_meaning(self, lesson: Lesson, snapshot: LessonSnapshot) -> dict[str, str]:
         """Return the younger one of two lessons that the store's index finds alike, with the older one."""
         text = lesson.sources[0].text
-        [found] = await _run(self.store, [SearchOp(self._space("sources"), query=text, limit=10)])
+        [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=text, limit=10)])
         for item in self._own_items(found):
             other = snapshot.lessons.get(snapshot.id_of(LessonSource.model_validate(item.value).lesson))
             if other is None or other is lesson or other.pending or (item.score or 0) < SIMILAR:
@@ -284,7 +269,7 @@ class LessonStore:
             removed.append(self._remove(ARCHIVED, found.key))
         update = {"lessons": tallies, "counted": sorted(counted), "removed": _removed_keys(snapshot, removed)}
         puts.append(self._put(summary.model_copy(update=update)))
-        await _run(self.store, [*puts, *removed])
+        await in_store(self.store, [*puts, *removed])
 
     def _outdated(self, snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[PutOp]:
         """Remove what the summary before has counted, and the sources of lessons that are archived.
@@ -359,15 +344,15 @@ class LessonStore:
     async def users(self) -> list[str]:
         """Return the names of the users who have lessons in this environment."""
         condition = MatchCondition("prefix", self.namespace[:2])
-        [spaces] = await _run(self.store, [ListNamespacesOp((condition,), max_depth=3, limit=NO_LIMIT)])
+        [spaces] = await in_store(self.store, [ListNamespacesOp((condition,), max_depth=3, limit=NO_LIMIT)])
         users = set()
         for space in spaces:
             # Some stores compare the beginning of a namespace as a string, and not its parts.
             if len(space) != 3 or space[:2] != self.namespace[:2]:
                 continue
             name = space[2]
-            if name.startswith(_USER):
-                users.add(_unescape(name.removeprefix(_USER)))
+            if name.startswith(USER):
+                users.add(unescape_name(name.removeprefix(USER)))
         return sorted(users)
 
     async def _archive(self, lesson: Lesson, summary: LessonSummary) -> ArchivedLesson:
@@ -379,7 +364,7 @@ class LessonStore:
         return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.first_source, tally=tally)
 
     async def _archived(self, lesson: str) -> ArchivedLesson | None:
-        [item] = await _run(self.store, [GetOp(self._space(ARCHIVED), lesson)])
+        [item] = await in_store(self.store, [GetOp(self._space(ARCHIVED), lesson)])
         if item is None:
             return None
         return ArchivedLesson.model_validate(item.value)
@@ -391,7 +376,7 @@ class LessonStore:
             SearchOp(self._space("sources"), offset=self.limit, limit=1),
             SearchOp(self._space("uses"), offset=LATEST_USES, limit=1),
         ]
-        return any(await _run(self.store, probes))
+        return any(await in_store(self.store, probes))
 
     def _put(self, record: Record) -> PutOp:
         searched = record.searched
@@ -411,7 +396,7 @@ class LessonStore:
         # Sources and uses first: a summary that is written meanwhile then counts no less than what was read.
         kinds = [kind for kind in RECORDS if archived or kind != ARCHIVED]
         operations = [SearchOp(self._space(kind), limit=NO_LIMIT) for kind in kinds]
-        found = await _run(self.store, operations)
+        found = await in_store(self.store, operations)
         return self._own_items(chain.from_iterable(found))
 
     def _own_items(self, found: Iterable[Any]) -> list[Any]:
@@ -461,105 +446,6 @@ def _without_equals(record: Record) -> list[str]:
         if text and text not in fields:
             fields[text] = field
     return list(fields.values())
-
-
-async def users_with_queues(store: BaseStore, environment: str) -> list[str | None]:
-    """Return the users of an environment who have queued trials; None stands for everyone."""
-    condition = MatchCondition("prefix", (ROOT, _escape(environment)))
-    [spaces] = await _run(store, [ListNamespacesOp((condition,), limit=NO_LIMIT)])
-    users: set[str | None] = set()
-    for space in spaces:
-        if len(space) != 4 or space[3] != QueuedTrial.stored_as or space[1] != _escape(environment):
-            continue
-        if space[2] == EVERYONE:
-            users.add(None)
-        else:
-            users.add(_unescape(space[2].removeprefix(_USER)))
-    return sorted(users, key=str)
-
-
-async def environments(store: BaseStore) -> list[str]:
-    """Return the environments that a store has lessons for."""
-    condition = MatchCondition("prefix", (ROOT,))
-    [spaces] = await _run(store, [ListNamespacesOp((condition,), max_depth=2, limit=NO_LIMIT)])
-    return sorted({_unescape(space[1]) for space in spaces if len(space) == 2})
-
-
-async def user_records(store: BaseStore, user: str) -> dict[str, list[Item]]:
-    """Return everything that is kept of a user, by environment, whatever kinds of record there are.
-
-    Raises:
-        ConfigurationError: the name is empty.
-        Fault: the store failed.
-    """
-    records: dict[str, list[Item]] = {}
-    for environment in await environments(store):
-        owned = LessonStore(store, environment, user).namespace
-        [found] = await _run(store, [SearchOp(owned, limit=NO_LIMIT)])
-        # Some stores compare the beginning of a namespace as a string, and not its parts.
-        own = [item for item in found if item.namespace[: len(owned)] == owned]
-        if own:
-            records[environment] = own
-    return records
-
-
-async def forget_user(store: BaseStore, user: str) -> int:
-    """Delete everything that is kept of a user, in every environment.
-
-    What a process that is still running for this user writes afterwards is not deleted.
-
-    Returns:
-        The number of records deleted.
-
-    Raises:
-        ConfigurationError: the name is empty.
-        Fault: the store failed.
-    """
-    records = await user_records(store, user)
-    removals = [PutOp(item.namespace, item.key, None) for item in chain.from_iterable(records.values())]
-    # A statement of SQL has a limited number of parameters.
-    for start in range(0, len(removals), DELETED_AT_ONCE):
-        await _run(store, removals[start : start + DELETED_AT_ONCE])
-    if removals:
-        await overwrite_deleted(store)
-    return len(removals)
-
-
-async def seen_tasks(store: BaseStore, environment: str, users: Mapping[str, str | None]) -> list[str]:
-    """Return the tasks that have taught their user a lesson already.
-
-    Args:
-        store: The store of the lessons.
-        environment: The environment of the tasks.
-        users: The user of each task, by its id; None for everyone.
-    """
-    taught: set[tuple[str | None, str]] = set()
-    # The lessons of a user are read once.
-    for user in dict.fromkeys(users.values()):
-        snapshot = await LessonStore(store, environment, user).snapshot()
-        for lesson in snapshot.lessons.values():
-            taught.update((user, task) for task in lesson.tasks)
-    return [task for task, user in users.items() if (user, task) in taught]
-
-
-async def _run(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
-    try:
-        try:
-            return list(await store.abatch(operations))
-        except NotImplementedError:
-            # A store without coroutines, such as SqliteStore.
-            return list(await asyncio.to_thread(store.batch, operations))
-    except Exception as error:
-        raise Fault(f"the store of lessons failed: {one_line(error)}") from error
-
-
-def _escape(name: str) -> str:
-    """Escape a name for a namespace: some stores read patterns in it, or ignore its case."""
-    return re.sub(r"[^a-z0-9-]", lambda found: f"={ord(found[0]):x}=", name)
-
-
-def _unescape(part: str) -> str:
-    return re.sub("=([0-9a-f]+)=", lambda found: chr(int(found[1], 16)), part)
 
 
 def is_postgres(where: Path | str | None) -> bool:

@@ -8,7 +8,8 @@ from langgraph_reflexion import ConfigurationError
 from langgraph_reflexion.memory.importing import add_records, read_records, write_lessons
 from langgraph_reflexion.memory.records import SHOWN_CHARACTERS, LessonEdit, escape_for_prompt, lesson_id, plain
 from langgraph_reflexion.memory.snapshot import LessonSnapshot
-from langgraph_reflexion.memory.store import LessonStore, environments, open_lessons
+from langgraph_reflexion.memory.store import LessonStore, open_lessons
+from langgraph_reflexion.memory.users import environments
 from langgraph_reflexion.prompts import load_prompts
 from tests.support.lessons import HOSTILE, source, use
 
