@@ -116,6 +116,20 @@ class EpisodeState(TypedDict):
     """The episode as JSON, for environments that cannot replay their actions."""
 
 
+class ContinuedTrial(TypedDict):
+    """A trial that was not accepted, and whose conversation and world the next one continues."""
+
+    trial: int
+    steps: list[Step]
+    evaluation: Evaluation
+    episode: EpisodeState
+    """Its episode at its end, with the snapshot in which the next trial begins."""
+    replies: NotRequired[dict[str, dict[str, Any]]]
+    """The replies of the actor `tools`, by step."""
+    messages: NotRequired[list[AnyMessage]]
+    """What a wrapped agent added to the conversation. Every call of a tool has a result."""
+
+
 class Attempt(TypedDict):
     """A trial of a wrapped agent."""
 
@@ -178,6 +192,8 @@ class ReflexionState(TypedDict, total=False):
     """Lessons from other tasks, the most fitting first."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, for strategies that show them."""
+    continued: NotRequired[list[ContinuedTrial]]
+    """The earlier trials, oldest first, for the strategy `continue`."""
     trial: int
     trajectory: Annotated[list[Step], with_steps]
     decision: Decision | None

@@ -18,6 +18,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteGraph
 from langgraph.types import Command, StateSnapshot
 
+from langgraph_reflexion.agents.continuing import said_since
 from langgraph_reflexion.agents.failures import failure_in_words, is_signal
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
@@ -35,7 +36,7 @@ from langgraph_reflexion.agents.wrapped import WrappedAgent, lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.episodes import begin_anew
+from langgraph_reflexion.loop.episodes import begin_anew, begin_episode
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_usage
@@ -87,10 +88,13 @@ class RunAgent:
         return update
 
     async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
-        """Return the trial's world, or a fresh one."""
+        """Return the trial's world, or a fresh one: that in which the trial has begun."""
         snapshot = state["episode"]["snapshot"]
         if fresh:
             snapshot = None
+        continued = state.get("continued")
+        if snapshot is None and continued:
+            await begin_episode(self.pool, state["task"], continued)
         return await borrowed(self.pool, state["task"], snapshot)
 
     async def _played(self, trial: "AgentTrial", wait: Waiting) -> Exception | None:
@@ -137,7 +141,8 @@ class AgentTrial:
         # All agents play in the surroundings of the first.
         surroundings = act.agents[0].environment
         lessons = lessons_for(state, act.prompts, act.rules, fresh=surroundings.fresh)
-        self.given = self.agent.messages(state, lessons)
+        self.asked = self.agent.messages(state, lessons)
+        self.given = [*self.asked, *said_since(state, act.prompts, act.rules)]
         task = self.agent.task_text(state)
         begins_with = copied(state["start"] | world.state)
         self.input = self.agent.input(self.runnable, self.given, task, lessons, begins_with)
@@ -326,7 +331,7 @@ class AgentTrial:
         )
         if is_cut_off(messages):
             attempt["cut_off"] = True
-        kept = kept_of(self.output, self.given)
+        kept = kept_of(self.output, self.asked)
         if kept is not None:
             attempt["kept"] = [storable(each) for each in kept]
         return attempt

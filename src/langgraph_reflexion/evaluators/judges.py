@@ -31,6 +31,7 @@ from langgraph_reflexion.evaluators.function import to_score
 from langgraph_reflexion.loop.conversation import earlier_talk, task_in_talk, with_pictures
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
 from langgraph_reflexion.loop.tracing import ambient
+from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
@@ -63,7 +64,7 @@ class LLMEvaluator(Evaluator):
             judge = SystemMessage(self.prompts.render("judge"))
             return [judge, shown, *said]
 
-        return Prompt(render, state["trajectory"])
+        return Prompt(render, steps_so_far(state))
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model, and once more for the verdict alone if its reply has none; only a clear yes is a yes."""

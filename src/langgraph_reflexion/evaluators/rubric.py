@@ -40,6 +40,7 @@ from langgraph_reflexion.evaluators.verdicts import (
 from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.events import emit_criterion
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
+from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.limits import LIMITS
@@ -334,7 +335,7 @@ class _Judge:
             )
             return [SystemMessage(about), with_pictures(trial, self.state, self._model)]
 
-        return Prompt(render, self.state["trajectory"])
+        return Prompt(render, steps_so_far(self.state))
 
     def _shown(self, criterion: str) -> str:
         """Return a criterion as the judge sees it: one of the input is quoted, as it could speak to the judge."""

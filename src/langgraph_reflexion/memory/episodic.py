@@ -12,6 +12,7 @@ from langgraph_reflexion.envs.base import Environment, MemoryMap
 from langgraph_reflexion.envs.protocols import SupportsMemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.loop.prompting import Prompt
+from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
@@ -271,4 +272,4 @@ class MapMemory:
     def _draw(self, state: ReflexionState) -> MemoryMap:
         known = state.get("memory_map") or {}
         observation = state["episode"]["observation"]
-        return self.environment.memory_map(state["task"], observation, state["trajectory"], known)
+        return self.environment.memory_map(state["task"], observation, steps_so_far(state), known)
