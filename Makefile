@@ -41,15 +41,13 @@ $(VENV)/dev-all: $(VENV)/dev
 	@touch $@
 
 demo: $(VENV)/demo  ## Compare two strategies on generated household tasks; needs no key
-	@rm -rf runs/demo-retry runs/demo-reflexion
-	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy retry --out runs/demo-retry
-	$(RUN) langgraph-reflexion run alfworld --split generated-134 --max-trials 12 --strategy reflexion --out runs/demo-reflexion
-	$(RUN) langgraph-reflexion report runs/demo-retry runs/demo-reflexion
+	@rm -rf runs/demo
+	$(RUN) langgraph-reflexion demo --games 134
 
-check-demo: $(VENV)/demo runs/demo-reflexion  ## Check the figures of make demo in the README and docs against its runs
+check-demo: $(VENV)/demo runs/demo  ## Check the figures of make demo in the README and docs against its runs
 	$(RUN) python -m tests.docs.demo_figures
 
-runs/demo-reflexion:
+runs/demo:
 	$(MAKE) demo
 
 .venv-llm/server:

@@ -221,3 +221,11 @@ class ReflexionState(TypedDict, total=False):
     """What models were sent in the current trial, and their replies, if the config asks for it (`RECORD_PROMPTS`)."""
     lesson_key: NotRequired[str]
     """The name under which the task's own lessons are written."""
+
+
+def steps_so_far(state: ReflexionState) -> list[Step]:
+    """Return the steps of the current trial, after those of the trials that it continues."""
+    steps: list[Step] = []
+    for trial in state.get("continued", []):
+        steps += trial["steps"]
+    return [*steps, *state["trajectory"]]

@@ -12,8 +12,8 @@ from langgraph_reflexion.lab.experiments.figures import draw
 from langgraph_reflexion.lab.experiments.statistics import format_p
 
 ROOT = Path(__file__).parents[2]
-RUNS = (ROOT / "runs" / "demo-retry", ROOT / "runs" / "demo-reflexion")
-CURVES = ("README.md", "docs/results.md")
+RUNS = (ROOT / "runs" / "demo" / "retry", ROOT / "runs" / "demo" / "reflexion")
+CURVES = ("docs/results.md",)
 """The pages with the share of tasks solved by trial."""
 MATCHES = ("docs/results.md",)
 """The pages with both runs task by task."""

@@ -59,6 +59,15 @@ FEW = " --limit 2 --max-trials 2 --workers 1"
 """Options that shorten the long runs."""
 
 
+def shortened(command: str) -> str:
+    """Return a command of a page as it is run here."""
+    if LONG.match(command):
+        return command + FEW
+    if command == "langgraph-reflexion demo":
+        return f"{command} --games 2"
+    return command
+
+
 def humaneval(home: Path) -> None:
     """Problems in HumanEval's form, and a solution."""
     problem = {

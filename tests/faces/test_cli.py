@@ -449,3 +449,22 @@ def test_a_page_in_a_mistyped_folder_is_refused(tmp_path):
     status, _, err = call(tmp_path, "report", str(run), "--html", "no/such/page.html")
     assert (status, "cannot write the page to no/such/page.html" in one_line(err)) == (2, True)
     assert not (tmp_path / "no").exists()
+
+
+def test_the_demo_plays_both_strategies_writes_a_page_and_plays_nothing_twice(home):
+    status, out, err = call(home, "demo", "--games", "2")
+    assert status == 0
+    assert "starting over with reflections" in err
+    assert "is not an LLM" in out
+    page = home / "runs" / "demo" / "report.html"
+    assert str(page.relative_to(home)) in out
+    assert "retry" in page.read_text(encoding="utf-8")
+    rows = {
+        strategy: (home / "runs" / "demo" / strategy / "trials.jsonl").read_text(encoding="utf-8")
+        for strategy in ("retry", "reflexion")
+    }
+    assert all(rows.values())
+    again, shown, _ = call(home, "demo", "--games", "2")
+    assert (again, shown) == (0, out)
+    for strategy, before in rows.items():
+        assert (home / "runs" / "demo" / strategy / "trials.jsonl").read_text(encoding="utf-8") == before

@@ -20,14 +20,15 @@ def test_each_figure_that_differs_from_the_runs_is_named(runs, tmp_path):
     for page in CURVES:
         (tmp_path / page).write_text("nothing")
     lacking = differences(runs, tmp_path)
-    assert "README.md lacks: | `reflexion` | 50% | 100% |" in lacking[1]
+    assert "docs/results.md lacks: | `reflexion` | 50% | 100% |" in lacking[1]
     for page in CURVES:
         rows = [line.partition(" lacks: ")[2] for line in lacking if line.startswith(page)]
         (tmp_path / page).write_text("\n".join(rows))
     assert differences(runs, tmp_path) == []
-    (tmp_path / "README.md").write_text((tmp_path / "README.md").read_text().replace("100%", "99%"))
+    page = tmp_path / "docs" / "results.md"
+    page.write_text(page.read_text().replace("100%", "99%"))
     [line] = differences(runs, tmp_path)
-    assert line.startswith("README.md lacks: | `reflexion`")
+    assert line.startswith("docs/results.md lacks: | `reflexion`")
 
 
 def test_a_changed_figure_of_the_comparison_or_of_a_drawing_is_named(runs, tmp_path):

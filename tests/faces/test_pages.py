@@ -14,7 +14,7 @@ from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.docs.command_lines import CHECKS, check
 from tests.docs.generated import REGION, regenerated, writers
-from tests.docs.lists import APART, ELSEWHERE, FAILS, FEW, LONG, PACKAGES, PREPARED, SANDBOXED
+from tests.docs.lists import APART, ELSEWHERE, FAILS, PACKAGES, PREPARED, SANDBOXED, shortened
 from tests.docs.pages import BY_NAME, DOCS, PAGES, ROOT, Page, commands
 from tests.docs.running import EXCERPT, Reader, check_output
 from tests.support.model_server import ModelServer
@@ -83,7 +83,7 @@ def done(page, block, reader):
         if listed or not text.startswith("langgraph-reflexion"):
             said = None
             continue
-        status, out, err = reader.command(text + FEW if LONG.match(text) else text)
+        status, out, err = reader.command(shortened(text))
         assert status == FAILS.get(text, 0), f"{page.name}: {text}\n{out}\n{err}"
         said = None if said is None else said + out
     return said
@@ -207,6 +207,9 @@ def test_graph_diagram_matches_the_compiled_graph():
     """For all strategies together."""
     compiled = set()
     for strategy in Strategy:
+        if strategy.continues:
+            # Needs a world that goes on, and has the edges of `feedback`.
+            continue
         graph = create_reflexion(ScriptedChatModel(replies=[]), Counter(), strategy=strategy).compile().get_graph()
         compiled |= {f"{edge.source.strip('_')}_{edge.target.strip('_')}" for edge in graph.edges}
     drawn = (DOCS / "drawings" / "graph.svg").read_text(encoding="utf-8").lower()

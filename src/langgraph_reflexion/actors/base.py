@@ -15,14 +15,21 @@ from langgraph_reflexion.envs.grammar import parse_action, shown_actions
 from langgraph_reflexion.envs.protocols import for_task, reply_tokens
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_lessons
-from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.memory.episodic import MapMemory, status_line
 from langgraph_reflexion.memory.failure import check_for_next_trial
 from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Example, Prompts
 from langgraph_reflexion.prompts.few_shot import add_text, left_over
-from langgraph_reflexion.state import ContinuedTrial, Decision, Reflection, ReflexionState, Step, Update
+from langgraph_reflexion.state import (
+    ContinuedTrial,
+    Decision,
+    Reflection,
+    ReflexionState,
+    Step,
+    Update,
+    steps_so_far,
+)
 from langgraph_reflexion.support.text import sanitize
 
 

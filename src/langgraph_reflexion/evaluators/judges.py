@@ -31,11 +31,10 @@ from langgraph_reflexion.evaluators.function import to_score
 from langgraph_reflexion.loop.conversation import earlier_talk, task_in_talk, with_pictures
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
 from langgraph_reflexion.loop.tracing import ambient
-from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import ReflexionState, Step, steps_so_far
 from langgraph_reflexion.support.text import sanitize
 
 ASKED_AGAIN = "What is your verdict? Answer in one word, yes or no."

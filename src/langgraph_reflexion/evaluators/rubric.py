@@ -40,12 +40,11 @@ from langgraph_reflexion.evaluators.verdicts import (
 from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.events import emit_criterion
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial
-from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.limits import LIMITS
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import ReflexionState, Step, steps_so_far
 from langgraph_reflexion.support.files import read_text
 
 LONGEST_QUOTATION = 300

@@ -12,12 +12,11 @@ from langgraph_reflexion.envs.base import Environment, MemoryMap
 from langgraph_reflexion.envs.protocols import SupportsMemoryMap
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.loop.prompting import Prompt
-from langgraph_reflexion.loop.trials import steps_so_far
 from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts, quoted
-from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
+from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step, steps_so_far
 from langgraph_reflexion.support.choices import UNLIMITED, Feedback, Keep
 
 CONDENSED = "(this trial, and all before it)"

@@ -1,6 +1,7 @@
 """Examples of each command, at the end of its help."""
 
 EXAMPLES: dict[str, list[str]] = {
+    "demo": ["langgraph-reflexion demo", "langgraph-reflexion demo --games 134 --out runs/all-games"],
     "init": ["langgraph-reflexion init my-project", "langgraph-reflexion init my-world --kind environment"],
     "run": [
         "langgraph-reflexion run alfworld --limit 3",
