@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from langgraph_reflexion.envs.base import Action, Environment, Episode, StepResult, Task
 from langgraph_reflexion.envs.episode import has_coroutines
-from langgraph_reflexion.envs.protocols import SupportsRestore, blocks, is_replayable, prepare
+from langgraph_reflexion.envs.protocols import SupportsGoOn, SupportsRestore, blocks, is_replayable, prepare
 from langgraph_reflexion.errors import EnvironmentFault, EpisodeLost, Fault, is_trouble
 from langgraph_reflexion.support.langgraph import Pause
 from langgraph_reflexion.support.retries import Retries
@@ -76,6 +76,22 @@ class EpisodePool:
         episode, snapshot = await self._tried(task, begin, self._close_first)
         await self._keep(_Live(task, [], episode))
         return episode.observation, snapshot
+
+    async def go_on(self, task: Task, snapshot: dict[str, Any]) -> dict[str, Any] | None:
+        """Start an episode where that of an earlier trial has ended, and return its snapshot; see `SupportsGoOn`."""
+
+        async def begin() -> tuple[Episode, dict[str, Any] | None]:
+            environment = self.environment
+            if not isinstance(environment, SupportsGoOn):
+                raise NotImplementedError(f"an episode of {environment.name} ends for good")
+            episode = await resolved(environment.go_on(task, snapshot))
+            async with self._closed_on_error(episode):
+                after = await resolved(episode.snapshot())
+            return episode, after
+
+        episode, after = await self._tried(task, begin, self._close_first)
+        await self._keep(_Live(task, [], episode))
+        return after
 
     async def step(
         self, task: Task, actions: list[Action], action: Action, snapshot: dict[str, Any] | None = None

@@ -58,6 +58,22 @@ class SupportsRestore(Protocol):
 
 
 @runtime_checkable
+class SupportsGoOn(Protocol):
+    """An environment in which a trial can go on where the one before it has ended (strategy `continue`)."""
+
+    def go_on(self, task: Task, snapshot: dict[str, Any]) -> Episode | Awaitable[Episode]:
+        """Return an episode in the world of a trial that has ended, in which actions are possible again.
+
+        Args:
+            task: The task.
+            snapshot: What the `snapshot` of the trial's episode returned after its last action.
+
+        Raises:
+            EnvironmentFault: it could not be restored now.
+        """
+
+
+@runtime_checkable
 class HasReplayable(Protocol):
     """An environment that says whether its episodes can be rebuilt."""
 

@@ -11,10 +11,11 @@ from pydantic import SkipValidation
 
 from langgraph_reflexion.actors import ACTORS, make_actors
 from langgraph_reflexion.agents import NO_MODEL, AgentEnvironment, WrappedAgent, agent_nodes, own_keys, schemas_for
+from langgraph_reflexion.agents.continuing import expect_conversations
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, prompts_of
 from langgraph_reflexion.envs.pool import EpisodePool
-from langgraph_reflexion.envs.protocols import actors_of, for_actor
+from langgraph_reflexion.envs.protocols import SupportsGoOn, actors_of, for_actor
 from langgraph_reflexion.errors import ConfigurationError, checked, one_of
 from langgraph_reflexion.evaluators.all_of import AllOf, parts_of
 from langgraph_reflexion.evaluators.base import Evaluator
@@ -103,8 +104,8 @@ def create_reflexion(
             `generate_reflection`, only reflects, and returns a text.
         memory: What is remembered of earlier trials and other tasks; an int is the number of reflections (Ω), and
             `Lessons()` stands for `Memory(lessons=Lessons())`.
-        strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion` or
-            `last_attempt_and_reflexion`.
+        strategy: What a retry sees: `retry`, `feedback`, `last_attempt`, `reflexion`, `last_attempt_and_reflexion`,
+            or `continue`, which resets nothing: the same conversation and world go on.
         feedback: How much of a failed evaluation is shown: `binary`, `scalar` or `words`.
         max_trials: The number of trials after which a task has failed.
         profile: `paper`, `preprint`, `upstream`, or your own `Profile`; `Rules` are one that is decided already.
@@ -151,7 +152,7 @@ def create_reflexion(
         max_trials=max_trials,
         memory_size=memory.most,
     )
-    environment = _as_played(rules.applied_to(environment), rules)
+    environment = _as_played(rules.applied_to(environment), rules, played.agents)
     reflects = Strategy(rules.strategy).reflects and not reflector
     if model is None:
         _expect_no_calls(evaluator, memory, rules, reflects=reflects)
@@ -287,12 +288,33 @@ def _models_in_turn(
     return played._replace(later_models=models[1:])
 
 
-def _as_played(environment: Environment, rules: Rules) -> Environment:
-    """Return the environment as the actor that the rules name plays it."""
-    if isinstance(environment, AgentEnvironment):
-        return environment
-    actor = one_of("actor", rules.actor, [*ACTORS, *actors_of(environment)])
-    return for_actor(environment, actor)
+def _as_played(environment: Environment, rules: Rules, agents: Sequence[WrappedAgent]) -> Environment:
+    """Return the environment as the actor that the rules name plays it.
+
+    Raises:
+        ConfigurationError: there is no such actor, or the strategy does not fit.
+    """
+    if not isinstance(environment, AgentEnvironment):
+        actor = one_of("actor", rules.actor, [*ACTORS, *actors_of(environment)])
+        environment = for_actor(environment, actor)
+    if Strategy(rules.strategy).continues:
+        _expect_going_on(environment, agents)
+    return environment
+
+
+def _expect_going_on(environment: Environment, agents: Sequence[WrappedAgent]) -> None:
+    """Check that a trial can go on where the one before it has ended.
+
+    Raises:
+        ConfigurationError: it cannot.
+    """
+    expect_conversations(agents)
+    if not isinstance(environment, SupportsGoOn):
+        raise ConfigurationError(
+            f"strategy='continue': an episode of {environment.name} ends for good, and nothing goes on after it: "
+            "choose another strategy, such as 'feedback' or 'last_attempt' (an environment of your own can have a "
+            "method go_on)"
+        )
 
 
 def _is_agent(given: object) -> bool:

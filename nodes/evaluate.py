@@ -25,7 +25,16 @@ from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.nodes.verdict import OVERRULED, decided
-from langgraph_reflexion.state import Evaluation, ReflexionState, Status, Step, TrialRecord, Update
+from langgraph_reflexion.state import (
+    ContinuedTrial,
+    Evaluation,
+    ReflexionState,
+    Status,
+    Step,
+    Strategy,
+    TrialRecord,
+    Update,
+)
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.support.text import sanitize
 
@@ -140,6 +149,8 @@ class Evaluate:
         update["notes"] = notes
         update["status"] = status
         update["fault"] = fault
+        if self._continues and evaluation and not evaluation["success"]:
+            update["continued"] = _with_trial(state, evaluation)
         # Where the profile reflects on the last trial anyway, that reflection is its lesson.
         unreflected = status == "failed" and not self.rules.reflects_at_end
         learned = await self.memory.lessons.record_trial(
@@ -147,6 +158,10 @@ class Evaluate:
         )
         update |= learned
         return with_answer(state, update, config)
+
+    @property
+    def _continues(self) -> bool:
+        return Strategy(self.rules.strategy).continues
 
     async def _judged(self, state: ReflexionState, config: RunnableConfig) -> tuple[ReflexionState, Update]:
         """Return the trial as the evaluator has seen it, and the update with its evaluation.
@@ -367,6 +382,21 @@ def _settled(state: ReflexionState, settled: Update) -> ReflexionState:
     seen["trajectory"] = [*state["trajectory"], *settled["trajectory"]]
     seen["episode"] = settled["episode"]
     return seen
+
+
+def _with_trial(state: ReflexionState, evaluation: Evaluation) -> list[ContinuedTrial]:
+    """Return the trials that the next one continues: those before, and the one that was not accepted."""
+    # A trial that is judged once more, as after a resume, replaces itself.
+    earlier = [each for each in state.get("continued", []) if each["trial"] < state["trial"]]
+    ended = ContinuedTrial(
+        trial=state["trial"],
+        steps=state["trajectory"],
+        evaluation=evaluation,
+        episode=state["episode"],
+    )
+    if state.get("replies"):
+        ended["replies"] = state["replies"]
+    return [*earlier, ended]
 
 
 def _is_ruled(notes: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.evaluators.base import TRUTH, Evaluator, tried
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.conversation import read_task
-from langgraph_reflexion.loop.episodes import new_episode
+from langgraph_reflexion.loop.episodes import begin_episode, new_episode
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.models.calls import LONGEST_NOTE, as_data, note
@@ -54,7 +54,11 @@ class Reset:
                 if begins:
                     task = await self._prepared(task, config)
                     update["task"] = task
-                observation, snapshot = await self.pool.start(task)
+                continued = state.get("continued", [])
+                if begins:
+                    # Those of the task before on this thread.
+                    continued = []
+                observation, snapshot = await begin_episode(self.pool, task, continued)
         except Fault as fault:
             observation, snapshot = "", None
             update["stop_reason"] = "fault"
@@ -84,6 +88,8 @@ class Reset:
         update |= self.memory.lessons.begin(config)
         if self.memory.map:
             update["memory_map"] = None
+        if self.strategy.continues:
+            update["continued"] = []
         return update
 
     async def _next_trial(self, state: ReflexionState, config: RunnableConfig) -> Update:

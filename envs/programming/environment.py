@@ -127,6 +127,10 @@ class Programming(Environment):
 
         return ProgrammingEpisode(task["instruction"], run, snapshot["over"])
 
+    def go_on(self, task: Task, snapshot: dict[str, Any]) -> Episode:
+        """Return an episode in which another program can be handed in; see `SupportsGoOn`."""
+        return self.start(task)
+
     def _tests_to_see(self, task: Task) -> list[str]:
         """Return the tests that a trial may run: those written for the task, or else those that the model may see."""
         written: list[str] | None = task.get("prepared", {}).get("tests")

@@ -155,6 +155,11 @@ class Workspace(Environment):
         read = read_snapshot(task, snapshot)
         return _episode(task, self._site(task), read.tree, passed=read.passed, submitted=read.submitted)
 
+    def go_on(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
+        """Return an episode with the files as a trial has left them, which can be submitted again."""
+        read = read_snapshot(task, snapshot)
+        return _episode(task, self._site(task), read.tree, passed=read.passed)
+
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the trial's patch, verification and reflection as files for people to read."""
         snapshot = trial["snapshot"]

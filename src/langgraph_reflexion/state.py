@@ -116,6 +116,20 @@ class EpisodeState(TypedDict):
     """The episode as JSON, for environments that cannot replay their actions."""
 
 
+class ContinuedTrial(TypedDict):
+    """A trial that was not accepted, and whose conversation and world the next one continues."""
+
+    trial: int
+    steps: list[Step]
+    evaluation: Evaluation
+    episode: EpisodeState
+    """Its episode at its end, with the snapshot in which the next trial begins."""
+    replies: NotRequired[dict[str, dict[str, Any]]]
+    """The replies of the actor `tools`, by step."""
+    messages: NotRequired[list[AnyMessage]]
+    """What a wrapped agent added to the conversation. Every call of a tool has a result."""
+
+
 class Attempt(TypedDict):
     """A trial of a wrapped agent."""
 
@@ -175,6 +189,8 @@ class ReflexionState(TypedDict, total=False):
     """Lessons from other tasks, the most fitting first."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, for strategies that show them."""
+    continued: NotRequired[list[ContinuedTrial]]
+    """The earlier trials, oldest first, for the strategy `continue`."""
     trial: int
     trajectory: Annotated[list[Step], with_steps]
     decision: Decision | None
@@ -202,3 +218,11 @@ class ReflexionState(TypedDict, total=False):
     """What models were sent in the current trial, and their replies, if the config asks for it (`RECORD_PROMPTS`)."""
     lesson_key: NotRequired[str]
     """The name under which the task's own lessons are written."""
+
+
+def steps_so_far(state: ReflexionState) -> list[Step]:
+    """Return the steps of the current trial, after those of the trials that it continues."""
+    steps: list[Step] = []
+    for trial in state.get("continued", []):
+        steps += trial["steps"]
+    return [*steps, *state["trajectory"]]

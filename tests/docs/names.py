@@ -33,7 +33,11 @@ GROUPS = [
     Group(
         "agents", "Your agent", "WrappedAgent ReflexionMiddleware agents.World envs.workspace.folder.WorkspaceFolder"
     ),
-    Group("state", "State", "ReflexionState state.Step state.Evaluation state.Reflection agents.WrappedAgentState"),
+    Group(
+        "state",
+        "State",
+        "ReflexionState state.Step state.Evaluation state.Reflection state.ContinuedTrial agents.WrappedAgentState",
+    ),
     Group("state", "Runtime context", "ReflexionContext", f"{TOP}.loop.context"),
     Group(
         "environments",
@@ -44,7 +48,7 @@ GROUPS = [
     Group(
         "environments",
         "Optional features",
-        "SupportsPrepare SupportsRestore HasReplayable HasBlocking SupportsBlocks HasOwnTasksOnly"
+        "SupportsPrepare SupportsRestore SupportsGoOn HasReplayable HasBlocking SupportsBlocks HasOwnTasksOnly"
         " SupportsExpectPrograms SupportsPlayedBy SupportsForTask HasActors Strict SupportsActionForms SupportsParse"
         " SupportsEquivalent SupportsMemoryMap SupportsFacts SupportsReview SupportsAnswer HasReplyTokens"
         " HasProfileDefaults HasProfileOverrides",

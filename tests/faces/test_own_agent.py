@@ -186,6 +186,52 @@ def test_a_killed_run_is_resumed_unless_its_tasks_have_changed(home):
     assert outcomes(home / "run") == SOLVED
 
 
+GOING_ON = """
+import os, pathlib, signal
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langgraph_reflexion.testing import ScriptedChatModel
+
+def note() -> str:
+    "Take a note."
+    with open("notes", "a") as notes:
+        notes.write("note\\n")
+    return "noted"
+
+def reply(messages):
+    if messages[-1].type == "tool":
+        return "Done."
+    if len(messages) > 4 and os.path.exists("deadly"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return AIMessage("", tool_calls=[{"name": "note", "args": {}, "id": f"call-{len(messages)}"}])
+
+agent = create_agent(ScriptedChatModel(replies=reply), [note])
+
+def twice(task, result):
+    notes = pathlib.Path("notes").read_text().count("note")
+    return notes == 2, f"wanted: 2 notes; got: {notes}"
+"""
+
+
+@pytest.mark.long
+def test_a_killed_run_whose_conversation_goes_on_is_resumed_in_it(home):
+    (home / "going_on.py").write_text(GOING_ON)
+    (home / "tasks.jsonl").write_text(TASKS.splitlines()[0])
+    (home / "deadly").touch()
+    run = ("run", "going_on.py:agent", "--tasks", "tasks.jsonl", "--out", "run")
+    process = start(home, *run, "--evaluator", "going_on.py:twice", "--strategy", "continue")
+    process.communicate(timeout=120)
+    assert (process.returncode, outcomes(home / "run")) == (-signal.SIGKILL, [("1", 1, False)])
+    (home / "deadly").unlink()
+    assert call(home, "resume", "run")[::2] == (0, "")
+    assert outcomes(home / "run") == [("1", 1, False), ("1", 2, True)]
+    shown = call(home, "show", "run", "1")[1]
+    assert "In the prompt: the conversation of trial 1, which goes on." in shown
+    sent = [json.loads(line) for line in (home / "run" / "prompts.jsonl").read_text().splitlines()]
+    assert "What the check said: wanted: 2 notes; got: 1" in json.dumps(sent[-1])
+    assert call(home, "report", "run", "--html", "page.html")[0] == 0
+
+
 @pytest.mark.long
 def test_workers_run_an_agent_and_an_evaluator_by_file(home):
     process = start(home, *CHECKED, "--workers", "2", "--json")

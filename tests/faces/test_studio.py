@@ -120,6 +120,13 @@ async def test_a_question_without_a_known_answer_is_not_matched_by_meaning():
             await graph.ainvoke({"task_id": "Where is the river?"})
 
 
+def test_only_where_a_trial_can_go_on_a_form_offers_it():
+    forms = {name: served.form.model_json_schema()["properties"] for name, served in SERVED.items()}
+    offered = {name: fields["strategy"]["enum"] for name, fields in forms.items()}
+    assert {name for name, strategies in offered.items() if "continue" in strategies} == {"programming", "workspace"}
+    assert all("feedback" in strategies for strategies in offered.values())
+
+
 @pytest.mark.parametrize("name", SERVED)
 def test_a_description_names_no_value_that_its_list_lacks(name):
     for field, schema in SERVED[name].form.model_json_schema()["properties"].items():

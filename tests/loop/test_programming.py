@@ -141,6 +141,20 @@ def test_the_next_trial_reads_the_description_first_and_the_request_last(problem
     assert opening.endswith("and still pass the others.")
 
 
+@pytest.mark.parametrize("actor", ["code", "react"])
+def test_a_program_is_followed_by_what_its_tests_found_and_by_another(problems, actor):
+    programs = [block(WRONG), block(RIGHT)]
+    if actor == "react":
+        programs = [f"Action: submit\n{code}" for code in (WRONG, RIGHT)]
+    final, model = play(problems, *programs, strategy="continue", actor=actor)
+    assert (final["status"], final["trial"]) == ("solved", 2)
+    _, first, second = model.prompts
+    assert [message.text for message in second[: len(first)]] == [message.text for message in first]
+    assert WRONG in second[-2].text
+    assert FAILED in second[-1].text
+    assert second[-1].text.endswith("It has to pass the test that failed, and still pass the others.")
+
+
 def test_a_retry_reads_nothing_of_the_trial_before(problems):
     _, model = play(problems, block(WRONG), block(RIGHT), strategy="retry")
     _, first, second = model.prompts

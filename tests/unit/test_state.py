@@ -30,6 +30,7 @@ def test_trials_are_merged_by_number_and_the_latest_counts():
         ("last_attempt", False, True),
         ("reflexion", True, False),
         ("last_attempt_and_reflexion", True, True),
+        ("continue", False, False),
     ],
 )
 @pytest.mark.parametrize("at_end", [False, True])

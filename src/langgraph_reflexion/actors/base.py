@@ -1,7 +1,7 @@
 """The base class of actors, and the ReAct actor (Yao et al. 2023): thought and action as text."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -21,7 +21,15 @@ from langgraph_reflexion.models.calls import CallId, Reply
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Example, Prompts
 from langgraph_reflexion.prompts.few_shot import add_text, left_over
-from langgraph_reflexion.state import Decision, Reflection, ReflexionState, Step, Update
+from langgraph_reflexion.state import (
+    ContinuedTrial,
+    Decision,
+    Reflection,
+    ReflexionState,
+    Step,
+    Update,
+    steps_so_far,
+)
 from langgraph_reflexion.support.text import sanitize
 
 
@@ -90,16 +98,13 @@ class Actor(ABC):
         last_attempt = state.get("last_attempt", [])
 
         def render(steps: list[Step], left_out: int) -> list[BaseMessage]:
-            shown = state.copy()
-            shown["last_attempt"] = steps[: len(last_attempt)]
-            shown["trajectory"] = steps[len(last_attempt) :]
-            messages = self.messages(shown, cue, left_out)
+            messages = self.messages(_with_steps(state, steps), cue, left_out)
             if self.memory_map:
                 return self.memory_map.append_to(messages, state, cue)
             return messages
 
-        # All steps in one list, so that the longest observations of both trials are truncated first.
-        return Prompt(render, [*last_attempt, *state["trajectory"]])
+        # All steps in one list, so that the longest observations of all trials are truncated first.
+        return Prompt(render, [*last_attempt, *steps_so_far(state)])
 
     def messages(self, state: ReflexionState, cue: str = "", left_out: int = 0) -> list[BaseMessage]:
         """Return the prompt for the next step, `left_out` examples and reflections short; `cue` begins the reply."""
@@ -113,10 +118,22 @@ class Actor(ABC):
             shown = [self._shown(example) for example in examples]
             messages = add_text([self._instruction(state, shown, solved=0)], opening)
         # Last, so that the prompt grows only at its end, and a provider's cache of prefixes hits.
-        replies = state.get("replies", {})
-        for step in state["trajectory"]:
+        for trial in state.get("continued", []):
+            messages += self._steps(trial["steps"], trial.get("replies", {}))
+            messages = add_text(messages, self._told(trial))
+        messages += self._steps(state["trajectory"], state.get("replies", {}))
+        return messages
+
+    def _steps(self, steps: Sequence[Step], replies: Mapping[str, dict[str, Any]]) -> list[BaseMessage]:
+        """Return the messages of a trial's steps, with the replies that the state kept."""
+        messages: list[BaseMessage] = []
+        for step in steps:
             messages += self._step(step, replies.get(str(step["number"])))
         return messages
+
+    def _told(self, trial: ContinuedTrial) -> str:
+        """Return what the conversation goes on with after a trial: that it was not accepted, and why."""
+        return self.prompts.render("go_on", status=status_line(trial["evaluation"], self.rules.feedback))
 
     def _most_examples(self, state: ReflexionState) -> int:
         """Return the number of examples that the prompt shows."""
@@ -194,6 +211,23 @@ class Actor(ABC):
     def _shown(self, example: Example) -> Example:
         """Return an example as the instruction shows it."""
         return example
+
+
+def _with_steps(state: ReflexionState, steps: Sequence[Step]) -> ReflexionState:
+    """Return the state with other steps in place of those that a prompt shows, which are as many."""
+    shown = state.copy()
+    begin = len(state.get("last_attempt", []))
+    shown["last_attempt"] = list(steps[:begin])
+    continued = []
+    for trial in state.get("continued", []):
+        end = begin + len(trial["steps"])
+        changed = trial.copy()
+        changed["steps"] = list(steps[begin:end])
+        continued.append(changed)
+        begin = end
+    shown["continued"] = continued
+    shown["trajectory"] = list(steps[begin:])
+    return shown
 
 
 class TextActor(Actor):

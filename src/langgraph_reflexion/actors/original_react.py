@@ -7,6 +7,7 @@ is no halt at 3,896 tokens, which guarded a context of 4,097 (`context` handles 
 """
 
 import re
+from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -16,7 +17,7 @@ from langgraph_reflexion.actors.reply import LONGEST, LONGEST_PROSE
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.loop.prompting import drop_longest
 from langgraph_reflexion.models.calls import CallId, Reply
-from langgraph_reflexion.state import Decision, ReflexionState
+from langgraph_reflexion.state import Decision, ReflexionState, Step
 
 _OWN_MARK = re.compile(r"^\s*Thought(?: \d+)?:\s*", re.IGNORECASE)
 _NEXT_MARK = re.compile(r"^[^\S\n]*+(?:Action|Observation)(?: \d+)?:.*", re.IGNORECASE | re.MULTILINE | re.DOTALL)
@@ -66,10 +67,18 @@ class TwoCallActor(TextActor):
         before["last_attempt"] = earlier
         # The steps follow as a transcript in the same message, and not as turns.
         before["trajectory"] = []
+        before["continued"] = []
         instruction, opening = super().messages(before, left_out=left_out)
-        steps = self.prompts.render("scratchpad", steps=state["trajectory"], numbered=self.numbered)
-        parts = [part for part in (opening.text, steps, cue) if part]
-        return [instruction, HumanMessage("\n".join(parts))]
+        parts: list[str] = [opening.text]
+        for trial in state.get("continued", []):
+            parts.append(self._transcript(trial["steps"]))
+            parts.append(self._told(trial))
+        parts.append(self._transcript(state["trajectory"]))
+        parts.append(cue)
+        return [instruction, HumanMessage("\n".join(part for part in parts if part))]
+
+    def _transcript(self, steps: Sequence[Step]) -> str:
+        return self.prompts.render("scratchpad", steps=steps, numbered=self.numbered)
 
 
 def thought_in(reply: str) -> str:

@@ -19,6 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite
 
+from langgraph_reflexion.agents.continuing import said_since
 from langgraph_reflexion.agents.middleware_messages import abandoned, after_task, conversation_update, finished
 from langgraph_reflexion.agents.middleware_state import (
     MiddlewareState,
@@ -215,7 +216,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         # `aafter_agent` has jumped here to start over.
         if own["over"]:
             return await self._begun(state, own, config)
-        said = messages_in(state, own["given"])
+        said = messages_in(state, self._begins_with(own))
         trials = self._seen(own, list(said.values()))
         if trials["stop_reason"] is None:
             trials = await _apply_node("heuristic_check", self._check, trials, config)
@@ -248,7 +249,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         if not own["called"] and not own["trials"]["stop_reason"]:
             return abandoned(own, self._own, state)
 
-        said = list(messages_in(state, own["given"]).values())
+        said = list(messages_in(state, self._begins_with(own)).values())
         # A trial whose evaluation a fault has prevented, or whose verdict waits for a person. Then the agent has not
         # run again.
         kept = own["trials"].get("attempt")
@@ -281,6 +282,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             return self._starting_over(own, state)
         # The conversation ends with this trial, unless only its evaluation was resumed.
         is_last = is_best and said == list(done)
+        if own["trials"].get("continued"):
+            # The trials before it are in the conversation, too.
+            is_last = False
         update = finished(own, self._own, state, is_last=is_last)
         update["reflexion"] = own
         return update
@@ -325,13 +329,18 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     def _starting_over(self, own: MiddlewareState, state: ReflexionAgentState) -> Update:
         """Return the update with which the next trial begins."""
-        update = conversation_update(own["given"])
-        update |= self._own.update(own["trials"]["start"], state)
+        update = conversation_update(self._begins_with(own))
+        if not self._strategy.continues:
+            update |= self._own.update(own["trials"]["start"], state)
         update["jump_to"] = "model"
         update["reflexion"] = own
         if state.get("structured_response") is not None:
             update["structured_response"] = None
         return update
+
+    def _begins_with(self, own: MiddlewareState) -> list[AnyMessage]:
+        """Return the conversation with which the trial begins: up to the task, and the trials that it continues."""
+        return [*own["given"], *said_since(own["trials"], self.prompts, self.rules)]
 
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
         """Reset, and give the agent the state that `reset` returned."""

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
+from langgraph_reflexion.agents.continuing import continued_by
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import BestAttempt, WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import steps_of
@@ -108,6 +109,9 @@ class EvaluateAgent(Evaluate):
             result = result_in(state)
         update["best_attempt"] = best
         update["result"] = result
+        if attempt and "continued" in update:
+            *earlier, ended = update["continued"]
+            update["continued"] = [*earlier, continued_by(ended, attempt, saved, self.own_keys)]
         update |= _kept_for_later(state, update, attempt, saved)
         if update["status"] == "running":
             return update

@@ -18,6 +18,7 @@ from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteException, RemoteGraph
 from langgraph.types import Command, StateSnapshot
 
+from langgraph_reflexion.agents.continuing import said_since
 from langgraph_reflexion.agents.state import WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import (
     Transcript,
@@ -34,7 +35,7 @@ from langgraph_reflexion.agents.wrapped import WrappedAgent, lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.episodes import begin_anew
+from langgraph_reflexion.loop.episodes import begin_anew, begin_episode
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_usage
@@ -88,10 +89,13 @@ class RunAgent:
         return update
 
     async def _enter(self, state: WrappedAgentState, *, fresh: bool = False) -> AgentEpisode:
-        """Return the trial's world, or a fresh one."""
+        """Return the trial's world, or a fresh one: that in which the trial has begun."""
         snapshot = state["episode"]["snapshot"]
         if fresh:
             snapshot = None
+        continued = state.get("continued")
+        if snapshot is None and continued:
+            await begin_episode(self.pool, state["task"], continued)
         return await borrowed(self.pool, state["task"], snapshot)
 
     async def _played(self, trial: "AgentTrial", wait: Waiting) -> Exception | None:
@@ -137,7 +141,9 @@ class AgentTrial:
         self.runnable = world.agent or self.agent.runnable
         # The surroundings are those of the first.
         lessons = lessons_for(state, act.prompts, act.rules, fresh=act.agents[0].environment.fresh)
-        self.given = self.agent.messages(state, lessons)
+        asked = self.agent.messages(state, lessons)
+        self.asked = asked
+        self.given = [*asked, *said_since(state, act.prompts, act.rules)]
         task = self.agent.task_text(state)
         begins_with = copied(state["start"] | world.state)
         self.input = self.agent.input(self.runnable, self.given, task, lessons, begins_with)
@@ -326,7 +332,7 @@ class AgentTrial:
         )
         if is_cut_off(messages):
             attempt["cut_off"] = True
-        kept = kept_of(self.output, self.given)
+        kept = kept_of(self.output, self.asked)
         if kept is not None:
             attempt["kept"] = [storable(each) for each in kept]
         return attempt

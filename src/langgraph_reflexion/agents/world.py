@@ -147,6 +147,18 @@ class AgentEnvironment(Environment):
         agent, world = _agent_and_world(made)
         return AgentEpisode(task, as_runnable(agent), begins_with, world)
 
+    def go_on(self, task: Task, snapshot: dict[str, Any]) -> AgentEpisode:
+        """Return the world as an earlier trial has left it, for the agent to go on in; see `SupportsGoOn`.
+
+        Args:
+            task: The task.
+            snapshot: The agent's state at that trial's end, and the saved world, if there is one.
+        """
+        saved = snapshot.get("world")
+        if saved is not None:
+            self.restore_world(task, saved)
+        return AgentEpisode(task, None, snapshot.get("state", {}))
+
     def _reset(self, task: Task) -> Any:
         if self.world is not None:
             self.restore_world(task, task["prepared"]["world"])

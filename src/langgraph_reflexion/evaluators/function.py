@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Literal, cast
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.envs.base import Task
@@ -128,7 +128,10 @@ def _subjects(state: ReflexionState) -> dict[str, Any]:
     before, asked = asked_in(state)
     # A task that did not come as a message is shown as one.
     asked = asked or HumanMessage(state["task"]["instruction"])
-    subjects["messages"] = [*before, asked, *attempt["messages"]]
+    earlier: list[AnyMessage] = []
+    for trial in state.get("continued", []):
+        earlier += trial.get("messages", [])
+    subjects["messages"] = [*before, asked, *earlier, *attempt["messages"]]
     subjects["state"] = {**attempt["state"], "messages": attempt["messages"]}
     # It is live, so that the state of the graph has no such key: see `Evaluator.needs_world`.
     subjects["world"] = cast(dict[str, Any], state).get("world")

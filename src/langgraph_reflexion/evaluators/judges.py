@@ -34,7 +34,7 @@ from langgraph_reflexion.loop.tracing import ambient
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import ReflexionState, Step, steps_so_far
 from langgraph_reflexion.support.text import sanitize
 
 ASKED_AGAIN = "What is your verdict? Answer in one word, yes or no."
@@ -63,7 +63,7 @@ class LLMEvaluator(Evaluator):
             judge = SystemMessage(self.prompts.render("judge"))
             return [judge, shown, *said]
 
-        return Prompt(render, state["trajectory"])
+        return Prompt(render, steps_so_far(state))
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the model, and once more for the verdict alone if its reply has none; only a clear yes is a yes."""

@@ -44,7 +44,7 @@ from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.limits import LIMITS
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import ReflexionState, Step, steps_so_far
 from langgraph_reflexion.support.files import read_text
 
 LONGEST_QUOTATION = 300
@@ -329,7 +329,7 @@ class _Judge:
             )
             return [SystemMessage(about), with_pictures(trial, self.state, self._model)]
 
-        return Prompt(render, self.state["trajectory"])
+        return Prompt(render, steps_so_far(self.state))
 
     def _shown(self, criterion: str) -> str:
         """Return a criterion as the judge sees it: one of the input is quoted, as it could speak to the judge."""

@@ -95,7 +95,12 @@ class ReflexionSettings(BaseModel):
         node="act",
         metavar="react|tools|...",
     )
-    strategy: StrategyName | None = rule("What a retry sees.", node="reset")
+    strategy: StrategyName | None = rule(
+        "What a retry sees: retry (nothing), feedback, last_attempt, reflexion, last_attempt_and_reflexion, or "
+        "continue, which resets nothing.",
+        node="reset",
+        metavar="NAME",
+    )
     evaluator: str | None = rule(
         "Scores each trial: environment (an oracle), llm, meaning, self-consistency[:N], self-tests[+given], "
         "none, FILE.py:FUNCTION, 'command: LINE', rubric:FILE (criteria in words), or for agents exact or "

@@ -16,7 +16,7 @@ from langgraph_reflexion.memory.lessons import Lessons
 from langgraph_reflexion.models.calls import CallId, note
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.prompts import Prompts, quoted
-from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step
+from langgraph_reflexion.state import Evaluation, Reflection, ReflexionState, Step, steps_so_far
 from langgraph_reflexion.support.choices import UNLIMITED, Feedback, Keep
 
 CONDENSED = "(this trial, and all before it)"
@@ -271,4 +271,4 @@ class MapMemory:
     def _draw(self, state: ReflexionState) -> MemoryMap:
         known = state.get("memory_map") or {}
         observation = state["episode"]["observation"]
-        return self.environment.memory_map(state["task"], observation, state["trajectory"], known)
+        return self.environment.memory_map(state["task"], observation, steps_so_far(state), known)

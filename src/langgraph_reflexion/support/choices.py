@@ -9,7 +9,7 @@ ATTEMPTS = 5
 UNLIMITED = 1_000_000
 """A number that no run reaches."""
 
-StrategyName = Literal["retry", "feedback", "last_attempt", "reflexion", "last_attempt_and_reflexion"]
+StrategyName = Literal["retry", "feedback", "last_attempt", "reflexion", "last_attempt_and_reflexion", "continue"]
 """The strategies by name; see `langgraph_reflexion.state.Strategy`."""
 
 Feedback = Literal["binary", "scalar", "words"]
@@ -36,7 +36,8 @@ ENVIRONMENTS = {
 class Strategy(StrEnum):
     """What a retry sees: nothing, the previous trajectory, the last reflections, or both (section 4.2).
 
-    `FEEDBACK` is not from the paper: it shows what the check said about the last trial, and no reflection.
+    Two are not from the paper. `FEEDBACK` shows what the check said about the last trial, and no reflection. Under
+    `CONTINUE` nothing is reset: the next trial goes on in the same conversation and the same world.
     """
 
     RETRY = "retry"
@@ -44,6 +45,7 @@ class Strategy(StrEnum):
     LAST_ATTEMPT = "last_attempt"
     REFLEXION = "reflexion"
     LAST_ATTEMPT_AND_REFLEXION = "last_attempt_and_reflexion"
+    CONTINUE = "continue"
 
     @property
     def reflects(self) -> bool:
@@ -54,3 +56,8 @@ class Strategy(StrEnum):
     def shows_last_attempt(self) -> bool:
         """Whether the actor sees its previous trajectory."""
         return self in (Strategy.LAST_ATTEMPT, Strategy.LAST_ATTEMPT_AND_REFLEXION)
+
+    @property
+    def continues(self) -> bool:
+        """Whether a trial goes on where the one before it has ended."""
+        return self == Strategy.CONTINUE

@@ -192,6 +192,7 @@ def _all_others_render(prompts: Prompts, actions: Sequence[ShownAction]) -> None
     reflection = ReflectionExample("A room.", (step,), "I was too fast.")
     rendered(prompts, "reflect", {"examples": [reflection], "unjudged": False})
     rendered(prompts, "judge", {})
+    rendered(prompts, "go_on", {"status": "Status: FAILED"})
 
 
 def tools_have_schemas(case: Case) -> None:

@@ -157,14 +157,17 @@ def test_a_mistake_is_named_by_file_table_and_key(tmp_path, text, said):
 
 
 def test_impossible_combinations_are_named_before_any_run(tmp_path):
-    text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld"]\nactors = ["react", "cot"]'
-    experiment = read(tmp_path, f"{text}\n[environments.alfworld]\nray_address = 'host:1'\nactors = ['react']")
+    text = f'[matrix]\nenvironments = ["{GUESSING}", "huntpotqa", "alfworld", "fever"]\nactors = ["react", "cot"]'
+    more = "[environments.alfworld]\nray_address = 'host:1'\nactors = ['react']"
+    more += "\n[environments.fever]\nstrategies = ['continue']\nactors = ['react']"
+    experiment = read(tmp_path, f"{text}\n{more}")
     with pytest.raises(ConfigurationError) as caught:
         check(experiment, tmp_path / "out")
     told = str(caught.value)
     assert "tests.support.guessing-Guessing-cot-demo-s0: actor='cot'" in told
     assert "huntpotqa-react-demo-s0, huntpotqa-cot-demo-s0: no environment" in told
     assert "alfworld-react-demo-s0: workers on a Ray cluster need" in told
+    assert "fever-react-continue-demo-s0: strategy='continue': an episode of fever ends for good" in told
     assert not (tmp_path / "out").exists()
 
 

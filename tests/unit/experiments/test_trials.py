@@ -35,12 +35,19 @@ def printed(shown, width=100):
         ("reflexion", [[], [1], [1, 2], [2, 3]], [None] * 4),
         ("last_attempt", [[]] * 4, [None, 1, 2, 3]),
         ("last_attempt_and_reflexion", [[], [1], [1, 2], [2, 3]], [None, 1, 2, 3]),
+        ("continue", [[]] * 4, [None] * 4),
     ],
 )
 def test_prompt_contents_follow_from_strategy_and_memory_size(tmp_path, strategy, remembered, last_attempt):
     views = trials_of_run(run_folder(tmp_path / "run", strategy), "a").views
     assert [view.remembered for view in views] == remembered
     assert [view.last_attempt for view in views] == last_attempt
+
+
+def test_a_trial_that_continues_others_says_so(tmp_path):
+    views = trials_of_run(run_folder(tmp_path / "run", "continue"), "a").views
+    assert [view.as_json()["continued"] for view in views] == [[], [1], [1, 2], [1, 2, 3]]
+    assert "In the prompt: the conversation of trials 1 and 2, which goes on." in views[2].facts
 
 
 def test_trials_differ_at_the_first_other_action_or_observation_if_both_are_recorded(tmp_path):

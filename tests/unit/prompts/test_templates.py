@@ -57,6 +57,7 @@ VALUES = {
     "recalled": {"lessons": [{"id": "0", "text": '"Mugs are in cabinets."'}]},
     "reflect": {"examples": load_prompts("alfworld").reflections, "unjudged": False},
     "scratchpad": {"steps": steps(), "numbered": True},
+    "go_on": {"status": "Status: FAILED\n| It has 11 words."},
     "succeeded_trial": {**TRIAL, "reflections": NOTES, "words": "Well done."},
     "success": {},
     "setting": {},
@@ -90,6 +91,7 @@ AGENT = {
         "again": "it says nothing",
     },
     "reflect": {"examples": load_prompts("agent").reflections},
+    "go_on": {"check": "It has 2 words.\nNine are wanted.", "unjudged": False},
 }
 """The values that differ around an agent."""
 MACROS = {"memory", "steps"}
@@ -127,7 +129,7 @@ def test_a_template_fails_without_one_of_its_values(domain):
 
 
 @pytest.mark.parametrize("folder", ["programming", "programming/code"])
-@pytest.mark.parametrize("name", ["reflect", "failed_trial", "task"])
+@pytest.mark.parametrize("name", ["reflect", "failed_trial", "task", "go_on"])
 def test_templates_of_programs_render_cleanly(folder, name):
     prompts = load_prompts(HERE / folder)
     values = dict(VALUES[name])

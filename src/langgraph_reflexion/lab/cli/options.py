@@ -113,7 +113,8 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
         return _keyword(name, None, bool | None, typer.Option(both, help=help))
     if get_origin(kind) is Literal:
         choices = get_args(kind)
-        option = typer.Option(spelt, metavar="|".join(choices), help=help, autocompletion=lambda: list(choices))
+        metavar = extra(field, "metavar") or "|".join(choices)
+        option = typer.Option(spelt, metavar=metavar, help=help, autocompletion=lambda: list(choices))
         return _keyword(name, None, str | None, option)
     limits = [each.ge for each in field.metadata if hasattr(each, "ge")]
     least = next(iter(limits), None)

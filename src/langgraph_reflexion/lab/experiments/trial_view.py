@@ -35,6 +35,8 @@ class TrialView:
     unknown."""
     shared_with: str = ""
     """The other trial, in words; if given, the shared steps are left out."""
+    continued: Sequence[int] = ()
+    """The trials whose conversation and world it continues, oldest first."""
 
     @property
     def steps(self) -> "list[Step]":
@@ -53,6 +55,8 @@ class TrialView:
         said: list[str] = []
         if self.last_attempt:
             said.append(f"In the prompt: every step of trial {self.last_attempt}.")
+        if self.continued:
+            said.append(f"In the prompt: the conversation of {_trials_in_words(self.continued)}, which goes on.")
         if self.remembered:
             said.append(f"In the prompt: reflections on {_trials_in_words(self.remembered)}.")
         ids = [lesson["id"] for lesson in self.row.get("lessons", [])]
@@ -109,6 +113,7 @@ class TrialView:
             "tokens": tokens(row),
             "remembered": self.remembered,
             "last_attempt": self.last_attempt,
+            "continued": list(self.continued),
             "recorded": "steps" in row,
             "observation": printable(row.get("observation", "")),
             "shared_steps": self.shared_steps,
@@ -156,8 +161,11 @@ def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[T
         attempt = None
         if strategy.shows_last_attempt and row["trial"] > 1:
             attempt = row["trial"] - 1
+        continued: Sequence[int] = ()
+        if strategy.continues:
+            continued = range(1, row["trial"])
         shared = first_difference(before, row)
-        views.append(TrialView(row, remembered, attempt, shared, f"of trial {row['trial'] - 1}"))
+        views.append(TrialView(row, remembered, attempt, shared, f"of trial {row['trial'] - 1}", continued))
         before = row
     return views
 

@@ -189,6 +189,7 @@ def _view(row: TrialRow, state: Mapping[str, Any] | None, before: TrialRow | Non
     trial = row["trial"]
     remembered: list[int] = []
     attempt = None
+    continued: list[int] = []
     if state:
         row = row.copy()
         add_trajectory(row, state)
@@ -197,8 +198,12 @@ def _view(row: TrialRow, state: Mapping[str, Any] | None, before: TrialRow | Non
                 remembered.append(reflection["trial"])
         if state.get("last_attempt"):
             attempt = trial - 1
+        for earlier in state.get("continued", []):
+            # Its own is there as well, once it was not accepted.
+            if earlier["trial"] < trial:
+                continued.append(earlier["trial"])
     shared = first_difference(before, row)
-    return TrialView(row, remembered, attempt, shared, f"of trial {trial - 1}")
+    return TrialView(row, remembered, attempt, shared, f"of trial {trial - 1}", continued)
 
 
 def trials_of_thread(graph: "CompiledStateGraph[Any, Any, Any, Any]", config: "RunnableConfig") -> Trials:

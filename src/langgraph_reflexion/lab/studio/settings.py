@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.actors import ACTORS
 from langgraph_reflexion.envs.base import Environment
-from langgraph_reflexion.envs.protocols import actors_of
+from langgraph_reflexion.envs.protocols import SupportsGoOn, actors_of
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.evaluators.judges import AnsweredEnvironment
 from langgraph_reflexion.evaluators.rubric import Rubric
@@ -26,6 +26,7 @@ from langgraph_reflexion.loop.profiles import Rules, load_profile
 from langgraph_reflexion.models.load import in_file
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.prompts import Prompts, load_prompts
+from langgraph_reflexion.support.choices import Strategy
 from langgraph_reflexion.support.secrets import public_url
 
 # A server's clients are strangers: the development server has no login, and any web page may call it. So a setting,
@@ -199,7 +200,11 @@ def settings_form(environment: type[Environment]) -> type[SettingsForm]:
 def _reflexion_fields(environment: type[Environment], rules: Rules) -> dict[str, Any]:
     """Return the fields of `ReflexionSettings` that belong to a node, with an environment's rules as defaults."""
     evaluators = _evaluators(environment, rules.evaluator)
-    kinds = {"actor": words([*ACTORS, *actors_of(environment)]), "evaluator": words(evaluators)}
+    kinds = {
+        "actor": words([*ACTORS, *actors_of(environment)]),
+        "evaluator": words(evaluators),
+        "strategy": words(_strategies(environment)),
+    }
     descriptions = {"evaluator": _described(evaluators)}
     defaults = dict(vars(rules))
     defaults.update(vars(rules.heuristic))
@@ -275,6 +280,12 @@ def _evaluators(environment: type[Environment], default: str) -> list[str]:
     if issubclass(environment, ProgramEnvironment):
         names.append("self-tests+given")
     return [*names, "llm", "self-consistency", "none"]
+
+
+def _strategies(environment: type[Environment]) -> list[str]:
+    """Return the strategies for an environment's trials, which may not be able to go on."""
+    goes_on = issubclass(environment, SupportsGoOn)
+    return [strategy.value for strategy in Strategy if goes_on or not strategy.continues]
 
 
 def listed(variable: str) -> list[str]:
