@@ -9,6 +9,7 @@ from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import ConfigurationError, one_of
 from langgraph_reflexion.lab.cli.basics import suggest
 from langgraph_reflexion.lab.cli.demo import demo
+from langgraph_reflexion.lab.cli.doctor import doctor
 from langgraph_reflexion.lab.cli.experiment import experiment
 from langgraph_reflexion.lab.cli.grade import grade
 from langgraph_reflexion.lab.cli.help import OPEN, ExampledCommand, GroupedCommand
@@ -66,6 +67,7 @@ app = typer.Typer(
 app.add_typer(sandbox, name="sandbox")
 app.add_typer(lessons, name="lessons")
 app.command(cls=ExampledCommand)(demo)
+app.command(cls=ExampledCommand)(doctor)
 app.command(cls=ExampledCommand)(init)
 app.command(cls=GroupedCommand, context_settings=OPEN)(run)
 app.command(cls=GroupedCommand)(resume)

@@ -2,6 +2,7 @@
 
 EXAMPLES: dict[str, list[str]] = {
     "demo": ["langgraph-reflexion demo", "langgraph-reflexion demo --games 134 --out runs/all-games"],
+    "doctor": ["langgraph-reflexion doctor", "langgraph-reflexion doctor --model openai:gpt-4o-mini"],
     "init": ["langgraph-reflexion init my-project", "langgraph-reflexion init my-world --kind environment"],
     "run": [
         "langgraph-reflexion run alfworld --limit 3",
