@@ -283,7 +283,7 @@ def _pattern(form: str) -> re.Pattern[str]:
     for literal, name in _parts(form):
         lines += literal.count("\n")
         blank = re.escape(literal).replace(r"\ ", r"[^\S\n]+")
-        # Blanks at the end of a line are no part of it.
+        # Blanks at the end of a line are not part of it.
         body += blank.replace("\\\n", r"[^\S\n]*\n")
         if not name:
             continue

@@ -103,7 +103,7 @@ class Prompts:
             raise ConfigurationError(f"{folder} is not a folder of prompts")
         self.folder = folder
         self._edited = dict(templates or {})
-        """Templates that are no files, by name."""
+        """Templates that are not files, by name."""
         own = folder.glob("*.md") if folder and folder.parent != _HERE else ()
         self._own = {**{path.stem: str(path) for path in own}, **{name: repr(name) for name in self._edited}}
         """Where the user's templates are, by name."""

@@ -116,7 +116,7 @@ class Household:
             self.looked_into.append(place)
 
     def _stand_at(self, place: str, observation: str) -> None:
-        # The place in its first words may be "loc 12", which is no receptacle's name.
+        # The place in its first words may be "loc 12", which is not a receptacle's name.
         if observation.startswith("You arrive at"):
             self.at = place
 

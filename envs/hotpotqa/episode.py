@@ -122,7 +122,7 @@ class WikiEpisode(Episode):
         """Restore the state from a snapshot.
 
         Raises:
-            ConfigurationError: it is no snapshot of such an episode, as in a state that was edited.
+            ConfigurationError: it is not a snapshot of such an episode, as in a state that was edited.
         """
         read = validated(_Snapshot, snapshot, "{} in a snapshot of a trial on a wiki")
         if read.open:

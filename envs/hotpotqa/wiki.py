@@ -113,7 +113,7 @@ class WikiEnvironment(Environment):
         """Return the pages that a task's episodes search.
 
         Raises:
-            ConfigurationError: this is no task of a wiki, or its questions came without pages.
+            ConfigurationError: this is not a task of a wiki, or its questions came without pages.
             EnvironmentUnavailable: the pages cannot be read or cached.
         """
         return self._wiki or self._corpus(task, self.corpus)

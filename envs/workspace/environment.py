@@ -236,7 +236,7 @@ class Workspace(Environment):
         """Return the data of a task, which names folders and commands of the host.
 
         Raises:
-            ConfigurationError: it is no data of a workspace, or not that of an own task where others are refused.
+            ConfigurationError: it is not data of a workspace, or not that of an own task where others are refused.
         """
         data = read_data(task)
         if self.own_tasks_only and self._own_data(task["id"]) != data:

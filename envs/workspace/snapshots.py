@@ -104,7 +104,7 @@ class SnapshotRepo:
     ) -> bytes:
         """Run git on this repository, with an index file or in a working tree, and return its output.
 
-        An exit status up to `fails` is no failure.
+        An exit status up to `fails` is not a failure.
 
         Raises:
             EnvironmentFault: git failed.

@@ -62,7 +62,7 @@ def read_data(task: Task) -> dict[str, Any]:
     """Return the data of a task, checked: it may be from a graph's input or state, which anybody may have written.
 
     Raises:
-        ConfigurationError: this is no task of a workspace; the message names what is wrong.
+        ConfigurationError: this is not a task of a workspace; the message names what is wrong.
     """
     where = f"the task {task['id']!r:.100}"
     data = task.get("data")

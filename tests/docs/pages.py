@@ -95,7 +95,7 @@ def commands(block):
     return [re.sub(r"\s+# .*", "", line) for line in lines if line and not line.startswith("#")]
 
 
-# The prompts of an experiment are no pages.
+# The prompts of an experiment are not pages.
 _FILES = [path for path in sorted(DOCS.rglob("*.md")) if path.parents[1].name != "experiments"]
 PAGES = [Page(path) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *_FILES)]
 BY_NAME = {page.name: page for page in PAGES}

@@ -276,7 +276,7 @@ def games(home, server):
 
 def test_a_run_with_too_few_solved_tasks_fails_in_one_line(home, server):
     args = run_args(server, "--max-trials", "2", "--out", "run", "--fail-below")
-    assert call(home, *args, "0.6")[::2] == (0, ""), "one of three tasks has failed, which is no error"
+    assert call(home, *args, "0.6")[::2] == (0, ""), "one of three tasks has failed, which is not an error"
     status, out, err = call(home, *args, "0.7", "--json")
     assert status == 1
     assert one_line(err) == "langgraph-reflexion: run solved 2 of 3 tasks (66.7%), which is below 0.7\n"

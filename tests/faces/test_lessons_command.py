@@ -219,7 +219,7 @@ def test_nobody_is_forgotten_without_a_yes(tmp_path, given):
 )
 def test_errors_say_what_is_missing_and_no_password(store, tmp_path, monkeypatch, words, says):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.db").write_text("this is no database, however long it may be " * 100)
+    (tmp_path / "text.db").write_text("this is not a database, however long it may be " * 100)
     (tmp_path / "text.md").write_text("# Rules\n")
     output("export", store, "all.jsonl")
     with pytest.raises(ConfigurationError, match=says) as raised:

@@ -330,7 +330,7 @@ def test_without_any_test_a_program_is_unverified_and_the_task_goes_on(problems)
     final, _ = play(problems, block("The area has\nthe following structure."), tests=NONE)
     (trial,) = final["trials"]
     assert trial["verdict"] is False
-    assert "unverified" not in trial, "what is no program is known to be wrong"
+    assert "unverified" not in trial, "what is not a program is known to be wrong"
 
 
 @pytest.mark.parametrize("actor", ["code", "react"])

@@ -1,4 +1,4 @@
-"""Why a trial stops and when a task ends: the rules, in which profiles differ, and faults, which are no verdicts."""
+"""Why a trial stops and when a task ends: the rules, in which profiles differ, and faults, which are not verdicts."""
 
 import json
 from dataclasses import replace

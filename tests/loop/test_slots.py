@@ -1,4 +1,4 @@
-"""Servers that answer few calls at once: waiting for them is no fault."""
+"""Servers that answer few calls at once: waiting for them is not a fault."""
 
 import asyncio
 import logging

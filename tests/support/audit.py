@@ -55,7 +55,7 @@ PATHS = {
 }
 """Events about files, and which of their arguments are paths."""
 PAGES = 7
-"""A page is written for one case of so many, as it takes long; it is no divisor of the number of traps."""
+"""A page is written for one case of so many, as it takes long; it is not a divisor of the number of traps."""
 CALLS = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "urllib.Request")
 STARTS = ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.spawn")
 
@@ -310,7 +310,7 @@ class Recorded:
 
         names = ("run.json", "trials.jsonl", "prompts.jsonl")
         texts = {name: (self.run / name).read_text() for name in names}
-        # Once without a trap: what is imported for the first time is no part of any case.
+        # Once without a trap: what is imported for the first time is not part of any case.
         self.read(None, "report", self.run, "--html", self.folder.with_name("page.html"))
         self.read(None, "show", self.run, "1", "--prompt", "1")
         shutil.copytree(self.run, self.folder)

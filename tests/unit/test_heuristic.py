@@ -51,7 +51,7 @@ def test_invalid_actions_are_compared_by_text():
 
 
 def test_thoughts_neither_count_nor_break_a_cycle():
-    assert Heuristic()([thought()] * 50) is None, "thoughts alone are no cycle"
+    assert Heuristic()([thought()] * 50) is None, "thoughts alone are not a cycle"
     assert Heuristic()([did("a"), thought("one"), did("a"), thought("two"), did("a"), did("a")]) == CYCLES
     assert Heuristic()([did("a"), thought("one"), did("a"), thought("two"), did("a"), thought("x")]) is None
     assert Heuristic()([did("a", thought=f"{n}") for n in range(4)]) == CYCLES, "nor do thoughts before actions"

@@ -37,7 +37,7 @@ def named_actions(values: Mapping[str, Any]) -> Actions:
         # No name of a tool begins with a digit.
         name = re.sub(r"^(?=\d)", "_", name)
         if not name.strip("_") or name in specs or "{" in text:
-            raise ConfigurationError(f"actions: {text!r} is no name, or too similar to another one")
+            raise ConfigurationError(f"actions: {text!r} is not a name, or too similar to another one")
         known[name] = value
         forms = (text.strip(), f"{name}[]")
         specs[name] = ActionSpec(name, forms, "", create_model(name), "Take this action.")

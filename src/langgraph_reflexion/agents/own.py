@@ -175,7 +175,7 @@ def _as_name(option: Any) -> str | None:
 
 
 def options_of_agent(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the options that the tasks of an agent take; none if the name, with these options, is no agent's.
+    """Return the options that the tasks of an agent take; none if the name, with these options, is not an agent's.
 
     Raises:
         ConfigurationError: there is no such object.

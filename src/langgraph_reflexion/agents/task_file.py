@@ -309,7 +309,7 @@ def _load_dataset(name: str, path: Path, subset: str | None) -> Mapping[str, Any
         import datasets
     except ImportError as error:
         need = f"a dataset needs {the_extra('datasets')}"
-        raise ConfigurationError(f"{name} is no task file, and {need}") from error
+        raise ConfigurationError(f"{name} is not a task file, and {need}") from error
     was_saved = (path / "state.json").exists() or (path / "dataset_dict.json").exists()
     try:
         if was_saved:

@@ -141,7 +141,7 @@ def is_cut_off(messages: Sequence[BaseMessage]) -> bool:
 
 
 def state_of(output: Any, own_keys: Collection[str]) -> dict[str, Any]:
-    """Return an agent's state without its messages; empty if its output is no state.
+    """Return an agent's state without its messages; empty if its output is not a state.
 
     The values of its own keys, which a caller may give, are returned as they are; others as JSON-like data.
     """

@@ -253,7 +253,7 @@ def _number(score: float) -> float:
 
 def _plain(value: Any) -> Any:
     """Return a number of numpy and others as Python's."""
-    # An array of several numbers is no score.
+    # An array of several numbers is not a score.
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         return value.item()
     return value

@@ -31,7 +31,7 @@ FROM = "tests_from"
 MAY_BE_WRONG = (
     "These tests were written without a solution: if one contradicts the description, the description counts."
 )
-NO_FUNCTION = "What was handed in is no program that defines the function."
+NO_FUNCTION = "What was handed in is not a program that defines the function."
 UNTESTED = "There was no test to run: nothing is known about this program, and it may be right."
 
 TWICE = 2

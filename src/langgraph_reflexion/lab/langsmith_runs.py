@@ -27,7 +27,7 @@ class ProjectFeedback:
     unclear: int = 0
     """Runs whose feedback is neither 0 nor 1."""
     unreadable: int = 0
-    """Runs that are no conversation."""
+    """Runs that are not a conversation."""
     nobodys: int = 0
     """Runs that name no user, where users are asked for."""
 

@@ -20,7 +20,7 @@ CLOCK = 0.01
 @checked
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a trial, a task or a run; None is no limit. Whoever reaches one stops within one action.
+    """Limits of a trial, a task or a run; None means no limit. Whoever reaches one stops within one action.
 
     Attributes:
         actions: Actions taken in the environment.

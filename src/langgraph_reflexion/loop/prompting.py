@@ -100,7 +100,7 @@ class Prompt:
 
 
 def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Step]:
-    """Return the steps, the longest observations truncated to a budget of characters for all; None is no limit."""
+    """Return the steps, the longest observations truncated to a budget of characters for all; None means no limit."""
     shown = list(steps)
     if budget is None:
         return shown
@@ -132,7 +132,7 @@ def with_observation(step: Step, observation: str) -> Step:
 
 
 def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
-    """Return the steps without the longest observations, to fit about N tokens; None is no limit."""
+    """Return the steps without the longest observations, to fit about N tokens; None means no limit."""
     shown = list(steps)
     if tokens is None:
         return shown

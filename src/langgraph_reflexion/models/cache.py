@@ -74,7 +74,7 @@ class ReplyCache:
         """Return the reply with this key, or None.
 
         Raises:
-            ConfigurationError: what is stored is no reply.
+            ConfigurationError: what is stored is not a reply.
         """
         stored = await self._cache.aget([key])
         if key not in stored:
@@ -85,9 +85,9 @@ class ReplyCache:
             step = found["step"]
             paid = found["paid"]
         except (KeyError, TypeError, ValueError) as error:
-            raise ConfigurationError(f"{self._name} hold a value that is no reply: {REMOVE}") from error
+            raise ConfigurationError(f"{self._name} hold a value that is not a reply: {REMOVE}") from error
         if not isinstance(reply, AIMessage):
-            raise ConfigurationError(f"{self._name} hold a message that is no reply: {REMOVE}")
+            raise ConfigurationError(f"{self._name} hold a message that is not a reply: {REMOVE}")
         # Elsewhere the reply is free: another step has paid for it, and has recorded that.
         paid_by_this_step = step is not None and step == _step(config)
         if not paid_by_this_step:

@@ -185,7 +185,7 @@ def _no_key(name: str, variable: str) -> ModelUnavailable:
 
 
 def _checked(base_url: str) -> str:
-    # `urlsplit`, and reading a port that is no number or too large, raise one.
+    # `urlsplit`, and reading a port that is not a number or too large, raise one.
     with contextlib.suppress(ValueError):
         parts = urlsplit(base_url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:

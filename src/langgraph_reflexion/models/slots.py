@@ -126,7 +126,7 @@ class Slots:
         # Another server than llama.cpp may answer anything.
         except (httpx.HTTPError, TimeoutError, RecursionError, ValueError, TypeError, KeyError):
             return None
-        # Not `isinstance`: True is no number of slots.
+        # Not `isinstance`: True is not a number of slots.
         if type(named) is int and named > 0:
             return named
         return None

@@ -29,7 +29,7 @@ class Retries:
     `Retry-After` takes precedence.
 
     Attributes:
-        attempts: Number of attempts in all; 1 is no retry.
+        attempts: Number of attempts in all; 1 means no retry.
         first_wait: Seconds before the second attempt.
         longest_wait: Maximal seconds between two attempts. A server that asks for more is not retried.
     """

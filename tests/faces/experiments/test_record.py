@@ -37,7 +37,7 @@ def numbers(folder):
 
 
 def test_rows_are_ordered_by_task_and_trial_and_hold_no_secret(tmp_path):
-    refused = trial("a", 1, fault='401: sk-very"secret is no key')
+    refused = trial("a", 1, fault='401: sk-very"secret is not a key')
     said = ModelCall(
         CallId(0, "a", 1, "act 0"), [HumanMessage('Use sk-very"secret.')], reply=AIMessage('sk-very"secret')
     )
@@ -46,7 +46,7 @@ def test_rows_are_ordered_by_task_and_trial_and_hold_no_secret(tmp_path):
     opened.close(1.0)
     record(tmp_path, refused, trial("b", 2), trial("b", 1), secrets=['sk-very"secret'])
     assert numbers(tmp_path) == [("b", 1), ("b", 2), ("a", 1)]
-    assert rows(tmp_path)[2]["fault"] == "401: [secret] is no key"
+    assert rows(tmp_path)[2]["fault"] == "401: [secret] is not a key"
     (call,) = read_run(tmp_path).calls(("b", 1))
     assert (call.messages[0]["content"], call.reply["content"]) == ("Use [secret].", "[secret]")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prompts.jsonl", "run.json", "trials.jsonl"]

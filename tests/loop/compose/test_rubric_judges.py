@@ -222,7 +222,7 @@ def test_an_agent_judges_and_its_calls_are_charged():
     final = compiled.get_state(thread).values
     assert final["evaluation"]["score"] == 0.5
     assert final["trials"][0]["usage"]["evaluate"]["llm_calls"] == 2
-    assert not any("Criterion" in text for text in heard), "what a judge says is no answer"
+    assert not any("Criterion" in text for text in heard), "what a judge says is not an answer"
 
 
 def test_an_agent_that_judges_needs_no_other_model():

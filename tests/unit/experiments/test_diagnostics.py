@@ -86,7 +86,7 @@ def test_each_sign_is_counted_with_what_the_next_trial_made_of_it(tmp_path):
         reflected("b", 2, SHELF),  # repeated, and the next trial solves the task
         row("b", 3, True),
         reflected("c", 1, SHELF),
-        reflected("c", 2, SHELF),  # repeated, and a fault is no success
+        reflected("c", 2, SHELF),  # repeated, and a fault is not a success
         row("c", 3, None, **FAULT),
         reflected("d", 1, None, notes=[REJECTED, f"{REJECTED}: none is kept, and the check's words stand alone"]),
         reflected("d", 2, DRAWER, notes=[REJECTED]),

@@ -61,7 +61,7 @@ NO_CALLS = {
     "an answer in JSON": '```json\n{"town": "Rome"}\n```',
     "cut off": '{"name": "search", "arguments": {"entity": "Ro',
     "a list": '["search"]',
-    "a name that is no text": '{"name": ["search"], "arguments": {}}',
+    "a name that is not a text": '{"name": ["search"], "arguments": {}}',
     "deep": "{" * 5000,
     "NaN": '{"name": "search", "arguments": {"entity": NaN}}',
     "infinity in arguments as text": '{"name": "search", "arguments": "{\\"entity\\": Infinity}"}',

@@ -24,7 +24,7 @@ class Gate:
             may be significantly worse (sign test, p < 0.05). None for no such comparison.
 
     Raises:
-        ConfigurationError: `fail_below` is no share.
+        ConfigurationError: `fail_below` is not a share.
     """
 
     fail_below: float | None = None

@@ -218,7 +218,7 @@ def _errors_in_words(report: JudgeReport, folder: Path, tasks: Sequence[str]) ->
 
 
 def _named(task: str, tasks: Sequence[str]) -> str:
-    """Return what names a task on the command line: its id, or its number if the id is no plain word."""
+    """Return what names a task on the command line: its id, or its number if the id is not a plain word."""
     if task.isprintable() and not task.startswith("-"):
         return shlex.quote(task)
     return str(tasks.index(task) + 1)

@@ -34,10 +34,10 @@ AXES = {"actors": "actor", "strategies": "strategy", "ablations": "ablation", "m
 """The axes besides the environments, and the name of one value of each."""
 
 OF_ENVIRONMENTS = frozenset(AXES) | {"environment"}
-"""The keys of an environment's table that are no settings: its axes, and what environment its label stands for."""
+"""The keys of an environment's table that are not settings: its axes, and what environment its label stands for."""
 
 OF_MODELS = frozenset({"price"})
-"""The key of a model's table that is no setting."""
+"""The key of a model's table that is not a setting."""
 
 NONE = "none"
 """The ablation that removes nothing."""

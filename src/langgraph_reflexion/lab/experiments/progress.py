@@ -89,7 +89,7 @@ class LiveProgress(Observer):
             self._update()
 
     def on_action(self) -> None:
-        # What was finished before the first action is no measure of this process.
+        # What was finished before the first action is not a measure of this process.
         if not self._actions:
             self._restored = self._task.completed
         self._actions += 1

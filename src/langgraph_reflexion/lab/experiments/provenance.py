@@ -113,7 +113,7 @@ def _lowered(settings: RunSettings, was: Mapping[str, Any], now: Mapping[str, An
         if name not in was:
             continue
         for label, had, has in _parts(name, was[name], now[name]):
-            # None is no limit.
+            # None means no limit.
             if has is None:
                 continue
             if had is None or has < had:

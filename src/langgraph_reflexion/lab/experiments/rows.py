@@ -157,7 +157,7 @@ def row_of(line: bytes) -> Any:
     with suppress(ValueError, KeyError, TypeError, RecursionError):
         row = json.loads(line)
         task, trial = key_of(row)
-        # `true` is no number of a trial, though Python takes it for 1.
+        # `true` is not a number of a trial, though Python takes it for 1.
         if type(task) is str and type(trial) is int:
             return row
     return None

@@ -28,7 +28,7 @@ from langgraph_reflexion.support.secrets import secrets_around
 
 
 class LimitReached(ReflexionError):
-    """A limit of Inspect ended the sample. This is no fault, and nodes do not catch it.
+    """A limit of Inspect ended the sample. This is not a fault, and nodes do not catch it.
 
     Attributes:
         limit: Inspect's exception.
