@@ -20,6 +20,7 @@ from langgraph_reflexion.lab.cli.examples import EXAMPLES
 from tests.docs.command_lines import check
 from tests.support.cli import ENV, KEY, GuessingServer, call, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.guessing import timeless
+from tests.support.processes import until
 from tests.support.run_folders import folder, row
 
 OPTIONS = ("--option", "highest=5", "--max-trials", "3", "--temperature", "0.5", "--price", "toy=1,10")
@@ -468,3 +469,31 @@ def test_the_demo_plays_both_strategies_writes_a_page_and_plays_nothing_twice(ho
     assert (again, shown) == (0, out)
     for strategy, before in rows.items():
         assert (home / "runs" / "demo" / strategy / "trials.jsonl").read_text(encoding="utf-8") == before
+
+
+def test_a_watched_page_grows_with_the_run_and_stops_reloading_at_ctrl_c(tmp_path):
+    run = folder(tmp_path / "run", [row("a", 1, False)], ["a", "b"])
+    page = tmp_path / "page.html"
+
+    def content():
+        return page.read_text(encoding="utf-8") if page.exists() else ""
+
+    with start(tmp_path, "report", str(run), "--html", str(page), "--watch", "1") as watching:
+        assert until(lambda: 'http-equiv="refresh" content="1"' in content())
+        before = content()
+        with (run / "trials.jsonl").open("a", encoding="utf-8") as trials:
+            trials.write(json.dumps(row("a", 2, True)) + "\n")
+        assert until(lambda: content() not in ("", before))
+        watching.send_signal(signal.SIGINT)
+        out, err = watching.communicate(timeout=60)
+    assert (watching.returncode, err) == (0, "")
+    assert "again every 1 s until Ctrl-C" in out
+    assert 'http-equiv="refresh"' not in content()
+    assert list(tmp_path.glob("*.part")) == []
+
+
+@pytest.mark.parametrize("args", [("--watch", "1"), ("--watch", "1", "--html", "page.html", "--json")])
+def test_what_cannot_be_watched_is_one_line(tmp_path, args):
+    run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
+    status, _, err = call(tmp_path, "report", str(run), *args)
+    assert (status, one_line(err).startswith("langgraph-reflexion: --watch writes")) == (2, True)

@@ -20,6 +20,7 @@ EXAMPLES: dict[str, list[str]] = {
     "report": [
         "langgraph-reflexion report runs/first --open",
         "langgraph-reflexion report runs/retry runs/reflexion --html page.html",
+        "langgraph-reflexion report runs/first --open --watch 5",
     ],
     "show": ["langgraph-reflexion show runs/first 1", "langgraph-reflexion show runs/first 1 --prompt 2:5"],
     "judge": [

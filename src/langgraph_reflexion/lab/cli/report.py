@@ -1,5 +1,6 @@
 """The commands `report` and `show`: comparisons of runs, and a task's trials."""
 
+import contextlib
 import json
 import tempfile
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError, the_extra
-from langgraph_reflexion.lab.cli.basics import AsJson, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, sigterm_as_ctrl_c, suggest
 
 if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.comparison import Comparison
@@ -29,6 +30,14 @@ def report(
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser; without --html, a temporary one.")
     ] = False,
+    watch: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=1,
+            help="Write the page again and again, and let the browser reload it.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Report one run, or compare several.
@@ -41,14 +50,19 @@ def report(
     if open_page and html is None:
         # Not in the run's folder, which may be somebody else's.
         html = Path(tempfile.mkdtemp(prefix="langgraph-reflexion-")) / "report.html"
+    if watch is not None:
+        _expect_page_alone(html, figures, as_json=as_json)
     if figures:
         _draw(comparison, figures)
     if html:
         from langgraph_reflexion.lab.experiments.page import write_page
 
-        write_page(comparison, html)
+        write_page(comparison, html, watch)
         if open_page:
             _open(html)
+    if html and watch is not None:
+        _watch(folders, html, watch)
+        return
     if as_json:
         typer.echo(json.dumps(comparison.as_json(), indent=2))
         return
@@ -60,6 +74,33 @@ def report(
         suggest("report", comparison.runs[0].folder)
     else:
         suggest("show", comparison.runs[-1].folder)
+
+
+def _expect_page_alone(html: Path | None, figures: Path | None, *, as_json: bool) -> None:
+    """Check that a page is to be written again and again, and nothing else.
+
+    Raises:
+        ConfigurationError: there is no page, or something else.
+    """
+    if html is None:
+        raise ConfigurationError("--watch writes a page again and again: give --html FILE or --open as well")
+    if figures or as_json:
+        raise ConfigurationError("--watch writes the page alone: leave out --figures and --json")
+
+
+def _watch(folders: list[Path], page: Path, seconds: int) -> None:
+    """Write a page again and again, until Ctrl-C; then once more, so that the browser stops reloading it."""
+    import time
+
+    from langgraph_reflexion.lab.experiments.comparison import compare
+    from langgraph_reflexion.lab.experiments.page import write_page
+
+    typer.echo(f"Written: {page}, again every {seconds} s until Ctrl-C")
+    with contextlib.suppress(KeyboardInterrupt), sigterm_as_ctrl_c():
+        while True:
+            time.sleep(seconds)
+            write_page(compare(folders), page, seconds)
+    write_page(compare(folders), page)
 
 
 def _draw(comparison: "Comparison", folder: Path) -> None:

@@ -61,20 +61,35 @@ class TaskCell(NamedTuple):
     tokens: int
 
 
-def write_page(comparison: Comparison, file: Path | str) -> None:
-    """Write the page of a comparison."""
+def write_page(comparison: Comparison, file: Path | str, reload: int | None = None) -> None:
+    """Write the page of a comparison.
+
+    Args:
+        comparison: The runs.
+        file: The page.
+        reload: The seconds after which a browser reads the page again; never unless given.
+
+    Raises:
+        ConfigurationError: it cannot be written there.
+    """
     file = Path(file)
-    parts = page(comparison)
+    parts = page(comparison, reload)
     try:
         # One folder is made; a longer path that does not exist is mistyped.
         file.parent.mkdir(exist_ok=True)
-        with file.open("w", encoding="utf-8", errors="replace", newline="") as opened:
+        written = file
+        if reload is not None:
+            # A browser may read the page at any moment, and must find a whole one.
+            written = file.with_name(f"{file.name}.part")
+        with written.open("w", encoding="utf-8", errors="replace", newline="") as opened:
             opened.writelines(parts)
+        if written != file:
+            written.replace(file)
     except OSError as error:
         raise ConfigurationError(f"cannot write the page to {file}: {error.strerror}") from error
 
 
-def page(comparison: Comparison) -> Iterator[str]:
+def page(comparison: Comparison, reload: int | None = None) -> Iterator[str]:
     """Return the page of a comparison as HTML, in pieces: the texts of its trials may be large."""
     columns = _columns(comparison)
     # Each text of the trials is in the page once, under its number. Reading the trials adds theirs.
@@ -109,6 +124,7 @@ def page(comparison: Comparison) -> Iterator[str]:
         style=Markup(style),
         script=Markup(script),
         script_hash=base64.b64encode(digest).decode(),
+        reload=reload,
     )
 
 
