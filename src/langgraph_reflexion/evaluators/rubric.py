@@ -36,6 +36,7 @@ from langgraph_reflexion.evaluators.verdicts import (
     CriterionVerdict,
     read_reports,
     read_verdicts,
+    verdicts_schema,
 )
 from langgraph_reflexion.loop.conversation import task_in_talk, with_pictures
 from langgraph_reflexion.loop.events import emit_criterion
@@ -264,11 +265,16 @@ class _Judge:
 
     async def _after_looking(self, tools: list[BaseTool], criteria: Sequence[str]) -> dict[int, CriterionVerdict]:
         """Let the model call tools, until it gives its verdicts."""
+        structured = has_structured_output(self.client.model)
+        if structured and not tools and self.client.has_own_server:
+            # Such servers hold to a schema by a grammar, which a small model's tool calls do not need to follow.
+            reply = await self._ask(criteria, "evaluate", [], as_json=True)
+            return read_verdicts(reply.text, len(criteria))
         offered = schemas_of(tools)
         if tools:
             _expect_calls_tools(self.client.model)
         # Other models may not be able to call a tool, and every model can write labelled lines.
-        if tools or has_structured_output(self.client.model):
+        if tools or structured:
             offered.append(REPORT_SCHEMA)
         name = "evaluate"
         rounds = 0
@@ -295,26 +301,38 @@ class _Judge:
                 note(f"rubric: the judge has called tools in {MOST_ROUNDS} replies, and had to give its verdicts")
                 offered = [REPORT_SCHEMA]
 
-    async def _ask(self, criteria: Sequence[str], name: str, offered: list[dict[str, Any]]) -> AIMessage:
+    async def _ask(
+        self, criteria: Sequence[str], name: str, offered: list[dict[str, Any]], *, as_json: bool = False
+    ) -> AIMessage:
         call = CallId(self.seed, self.state["task"]["id"], self.state["trial"], name)
         reports = bool(offered)
         # Whatever is offered beside the report is there to look with.
         looks = len(offered) > 1
-        prompt = self._prompt(criteria, reports=reports, looks=looks)
+        prompt = self._prompt(criteria, reports=reports, looks=looks, as_json=as_json)
+        schema = None
+        if as_json:
+            schema = verdicts_schema(len(criteria))
         # Fifty verdicts do not fit into the limit of one.
         limit = max(LIMITS["evaluate"], TOKENS * len(criteria))
         reply = await prompt.ask(
-            self.client, self.state["prompt_budget"], self.config, call, tools=offered, max_tokens=limit
+            self.client,
+            self.state["prompt_budget"],
+            self.config,
+            call,
+            tools=offered,
+            max_tokens=limit,
+            schema=schema,
         )
         return reply.message
 
-    def _prompt(self, criteria: Sequence[str], *, reports: bool, looks: bool) -> Prompt:
+    def _prompt(self, criteria: Sequence[str], *, reports: bool, looks: bool, as_json: bool = False) -> Prompt:
         """Return the prompt on the finished trial.
 
         Args:
             criteria: The criteria to judge.
             reports: Whether the verdicts are to be given by a call of `REPORT`.
             looks: Whether other tools may be called before.
+            as_json: Whether the verdicts are to be given as JSON.
         """
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
@@ -329,6 +347,7 @@ class _Judge:
                 quotes=not self.foreign.isdisjoint(criteria),
                 reports=reports,
                 looks=looks,
+                as_json=as_json,
                 rounds=MOST_ROUNDS,
                 report=REPORT,
             )

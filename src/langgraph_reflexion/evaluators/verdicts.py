@@ -1,5 +1,6 @@
 """The verdicts of a judge on criteria, as its reply gives them: as labelled lines, as JSON, or as a tool call."""
 
+import copy
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,39 +14,47 @@ Met = Literal["yes", "no", "unknown"]
 REPORT = "report_verdicts"
 """The name of the tool by which a judge gives its verdicts."""
 
+VERDICTS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "verdicts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "criterion": {"type": "integer", "description": "its number"},
+                    "evidence": {
+                        "type": "string",
+                        "description": "the words of the trial that decide it, copied exactly; empty if none",
+                    },
+                    "missing": {
+                        "type": "string",
+                        "description": "what is missing, in a few words; empty if nothing",
+                    },
+                    "met": {"type": "string", "enum": ["yes", "no", "unknown"]},
+                },
+                "required": ["criterion", "evidence", "missing", "met"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["verdicts"],
+    "additionalProperties": False,
+}
+"""The JSON schema of verdicts. The verdict itself comes last, after its reasons."""
+
 REPORT_SCHEMA: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": REPORT,
         "description": "Give the verdicts, one for each criterion.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "verdicts": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "criterion": {"type": "integer", "description": "its number"},
-                            "evidence": {
-                                "type": "string",
-                                "description": "the words of the trial that decide it, copied exactly; empty if none",
-                            },
-                            "missing": {
-                                "type": "string",
-                                "description": "what is missing, in a few words; empty if nothing",
-                            },
-                            "met": {"type": "string", "enum": ["yes", "no", "unknown"]},
-                        },
-                        "required": ["criterion", "evidence", "missing", "met"],
-                    },
-                }
-            },
-            "required": ["verdicts"],
-        },
+        "parameters": VERDICTS_SCHEMA,
     },
 }
 """The tool as models are offered it: LangChain's structured output by tool calls."""
+
+LONGEST_TEXT = 300
+"""Characters of evidence and of what is missing in JSON that a grammar holds to: small models write without end."""
 
 LONGEST_REPLY = 200_000
 """Characters of a reply that are read."""
@@ -74,6 +83,18 @@ class _Found(NamedTuple):
 
     place: int
     verdict: CriterionVerdict
+
+
+def verdicts_schema(number: int) -> dict[str, Any]:
+    """Return the JSON schema of the verdicts on this number of criteria, for a server that holds to it."""
+    schema = copy.deepcopy(VERDICTS_SCHEMA)
+    verdicts = schema["properties"]["verdicts"]
+    verdicts["minItems"] = number
+    verdicts["maxItems"] = number
+    fields = verdicts["items"]["properties"]
+    for name in ("evidence", "missing"):
+        fields[name]["maxLength"] = LONGEST_TEXT
+    return schema
 
 
 def read_verdicts(reply: str, number: int) -> dict[int, CriterionVerdict]:

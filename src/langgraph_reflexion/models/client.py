@@ -93,6 +93,12 @@ class Client:
         self._expect_model()
         return self._model
 
+    @property
+    def has_own_server(self) -> bool:
+        """Whether the model has a server of its user's own, and is not a provider's."""
+        self._expect_model()
+        return bool(self._slots.address)
+
     def for_model(self, model: BaseChatModel | str) -> "Client":
         """Return a client of another model, which is called in the same way.
 
@@ -182,6 +188,7 @@ class Client:
         tools: Sequence[dict[str, Any]] = (),
         max_tokens: int | None = None,
         temperatures: Sequence[float] = (),
+        schema: dict[str, Any] | None = None,
     ) -> Reply:
         """Call the model, with retries.
 
@@ -193,6 +200,7 @@ class Client:
             tools: The tools that the model may call.
             max_tokens: The limit of the reply; by what is asked for unless given (`LIMITS`).
             temperatures: The temperatures at which a reply of fewer than `SHORTEST` characters is asked for again.
+            schema: The JSON schema of the reply. A server that refuses it replies in its own form.
 
         Raises:
             ContextTooLong: the prompt is too long.
@@ -218,7 +226,7 @@ class Client:
                 return Reply(cached.reply)
         metadata = {**config.get("metadata", {}), **call.metadata}
         config = {**config, "metadata": metadata}
-        request = Request(messages, config, stop, tools, self._limits(call, max_tokens))
+        request = Request(messages, config, stop, tools, self._limits(call, max_tokens), schema=schema)
         paid: list[Usage] = []
 
         async def attempt(progress: Progress) -> AIMessage:

@@ -46,6 +46,7 @@ _SAID = {
     "max_tokens": r"\bmax_(completion_|output_|new_)?tokens\b",
     "tool_choice": r"\btool[_ -]?choice\b",
     "stream": r"\bstream\b",
+    "response_format": r"\bresponse[_ -]?format\b|\bjson[_ -]?schema\b|\bgrammar\b",
     # Servers mention tools for other reasons, too.
     "tools": rf"(support|enable|allow|unknown|unrecognized|unexpected).{{0,60}}{_TOOLS}|"
     rf"{_TOOLS}.{{0,40}}(not (supported|allowed|permitted|available)|unsupported)",

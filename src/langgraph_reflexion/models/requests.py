@@ -30,6 +30,8 @@ class Request(NamedTuple):
     seed: int = 0
     temperature: float | None = None
     """The sampling temperature; None for the model's own."""
+    schema: dict[str, Any] | None = None
+    """The JSON schema of the reply, which servers hold to by a grammar; None for any text."""
 
 
 class Requests:
@@ -117,6 +119,11 @@ class Requests:
                 # A small model that writes its call as text goes on with empty lines up to the limit of a reply.
                 options.setdefault("stop", [EMPTY_LINES])
             options["tools"] = request.tools
+        if request.schema is not None:
+            options["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "schema": request.schema, "strict": True},
+            }
         temperature = self._own_temperature
         if request.temperature is not None and "temperature" in self._fields:
             temperature = request.temperature
@@ -161,7 +168,9 @@ class Requests:
 
 
 def _bound(model: Any, sent: dict[str, Any]) -> Any:
-    """Return the model with the tools that are sent, if any."""
+    """Return the model with the tools or the form of the reply that are sent, if any."""
+    if "response_format" in sent:
+        return model.bind(response_format=sent["response_format"])
     if "tools" not in sent:
         return model
     if "tool_choice" in sent:

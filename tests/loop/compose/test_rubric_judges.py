@@ -94,16 +94,56 @@ def test_a_model_with_structured_output_gives_its_verdicts_by_a_tool_call():
     assert final["trials"][0]["usage"]["evaluate"]["llm_calls"] == 1
 
 
-@pytest.mark.parametrize(("name", "offered"), [("gpt-4o-mini", ["report_verdicts"]), ("qwen2.5-coder:1.5b", [])])
-def test_langchains_profile_of_a_model_decides_over_a_server(name, offered):
+def as_json(*met):
+    """Verdicts as a server writes them that holds to the schema."""
+    entries = [{"criterion": n, "evidence": "", "missing": "", "met": each} for n, each in enumerate(met, 1)]
+    return json.dumps({"verdicts": entries})
+
+
+@pytest.mark.parametrize(("name", "structured"), [("gpt-4o-mini", True), ("qwen2.5-coder:1.5b", False)])
+def test_langchains_profile_of_a_model_decides_over_a_server(name, structured):
     def reply(messages):
-        return lines("yes", "yes") if ASKED in text_of(messages) else report("yes", "yes")
+        return lines("yes", "yes") if ASKED in text_of(messages) else as_json("yes", "yes")
 
     with ModelServer(ScriptedChatModel(replies=reply)) as server:
         model = ChatOpenAI(model=name, base_url=server.url, api_key="any")
         assert play(Rubric(CRITERIA, model=model))["status"] == "solved"
         [request] = server.requests
-    assert [each["function"]["name"] for each in request.body.get("tools", [])] == offered
+    assert "tools" not in request.body
+    assert ("response_format" in request.body) == structured
+
+
+def test_a_server_of_ones_own_is_asked_for_json_of_a_schema():
+    with ModelServer(ScriptedChatModel(replies=[as_json("no", "yes")])) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key="any", profile=STRUCTURED)
+        final = play(Rubric(CRITERIA, model=model))
+        [request] = server.requests
+    assert final["evaluation"]["score"] == 0.5
+    form = request.body["response_format"]
+    assert form["type"] == "json_schema"
+    verdicts = form["json_schema"]["schema"]["properties"]["verdicts"]
+    assert (verdicts["minItems"], verdicts["maxItems"]) == (2, 2)
+    assert "Answer with JSON alone" in request.body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("reply", [as_json("yes", "yes"), lines("yes", "yes")])
+def test_a_server_that_refuses_the_schema_may_answer_as_it_likes(reply):
+    def refuses(request):
+        return "refused:response_format" if "response_format" in request.body else None
+
+    with ModelServer(ScriptedChatModel(replies=[reply]), faults=refuses) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key="any", profile=STRUCTURED)
+        final = play(Rubric(CRITERIA, model=model))
+        assert [("response_format" in each.body) for each in server.requests] == [True, False]
+    assert final["status"] == "solved"
+
+
+def test_json_that_skips_a_criterion_is_asked_for_again_as_labelled_lines():
+    with ModelServer(ScriptedChatModel(replies=[as_json("yes"), lines("no")])) as server:
+        model = ChatOpenAI(model="any", base_url=server.url, api_key="any", profile=STRUCTURED)
+        final = play(Rubric(CRITERIA, model=model))
+        assert [("response_format" in each.body) for each in server.requests] == [True, False]
+    assert final["evaluation"]["score"] == 0.5
 
 
 @pytest.mark.parametrize("profile", [None, {}, {"image_inputs": True}])
