@@ -200,6 +200,22 @@ class SupportsEquivalent(Protocol):
         """Return whether two actions mean the same; their texts are ignored."""
 
 
+@runtime_checkable
+class SupportsFinalAnswer(Protocol):
+    """An environment in which a trial hands in an answer, whose verdict depends on that answer alone."""
+
+    def final_answer(self, task: Task, action: Action) -> str | None:
+        """Return the answer that an action hands in, or None if it hands in none.
+
+        Two answers that cannot have different verdicts are the same text: leave out what makes no difference, such as
+        blanks and capital letters. An action that hands in a world, such as "submit" with files, has no answer.
+
+        Args:
+            task: The task.
+            action: An action that may not be allowed.
+        """
+
+
 # What it knows about trials.
 
 

@@ -14,6 +14,7 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, TRUTH, Evaluator, Score, expect_on_scale, tried
+from langgraph_reflexion.loop.answers import RejectedAnswers
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
@@ -196,7 +197,15 @@ class Evaluate:
             task = state["task"]
             update["task"] = {**task, "prepared": task["prepared"] | score.prepared}
         update["evaluation"] = self._evaluation(score)
+        if self.rules.rejects_answers and self._is_rejected_by_code(score):
+            update["rejected"] = RejectedAnswers(self.pool.environment).with_answer(seen, actions_of(seen))
         return seen, update | paid
+
+    def _is_rejected_by_code(self, score: Score) -> bool:
+        """Return whether a check of code has rejected the trial: it would do so again, and a model might not."""
+        if score.accepts(self.rules.threshold) or score.unverified:
+            return False
+        return not (self.evaluator.by_model or score.by_model)
 
     async def _truth(self, state: ReflexionState, config: RunnableConfig) -> tuple[bool | None, list[str]]:
         """Return whether the trial has truly solved its task, None if that is not known, and the trial's notes.

@@ -84,6 +84,7 @@ class Reset:
             "task": task,
             "result": None,
             "answers": [],
+            "rejected": [],
         }
         update |= self.memory.lessons.begin(config)
         if self.memory.map:

@@ -211,6 +211,8 @@ class ReflexionState(TypedDict, total=False):
     """The characters that fit into the current trial's prompts; None while none was too long."""
     answers: NotRequired[list[str]]
     """Digests of a wrapped agent's answers, one for each trial that was reflected on, in their order."""
+    rejected: NotRequired[list[str]]
+    """Digests of the answers that a check of code has rejected, for `Profile.rejects_answers`."""
     attempt: NotRequired[Attempt | None]
     """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]

@@ -75,13 +75,21 @@ class Actor(ABC):
             return self
         return replace(self, environment=environment)
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+    async def choose(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, temperature: float | None = None
+    ) -> tuple[Decision, Reply]:
         """Ask the model for the next step.
+
+        Args:
+            state: The state.
+            config: The node's config.
+            call: The call's id.
+            temperature: The sampling temperature; the model's own unless given, or if that is higher.
 
         Raises:
             ModelFault: it gave none.
         """
-        reply = await self._ask(state, config, call, **self._options())
+        reply = await self._ask(state, config, call, temperature=temperature, **self._options())
         return self.decide(reply.message), reply
 
     async def _ask(

@@ -117,6 +117,11 @@ class ReflexionSettings(BaseModel):
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
+    rejects_answers: bool = option(
+        False,
+        "Sample an answer again, at a higher temperature, that a check of code has rejected in an earlier trial.",
+        node="act",
+    )
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
         {},
         "Limit per trial, task or run on actions, llm_calls, tokens, cost or seconds.",
@@ -171,6 +176,7 @@ class ReflexionSettings(BaseModel):
             feedback=self.feedback,
             max_trials=self.max_trials,
             memory_size=self.memory_size,
+            rejects_answers=self.rejects_answers or None,
         )
         heuristic = rules.heuristic
         if self.max_actions is not None:

@@ -37,6 +37,7 @@ DESCRIBED = (
     "base_url",
     "imported",
     "memory_map",
+    "rejects_answers",
     "lessons",
     "recall",
     "frozen",
