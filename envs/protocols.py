@@ -256,6 +256,23 @@ class SupportsFacts(Protocol):
 
 
 @runtime_checkable
+class Factual(Protocol):
+    """An environment that knows what a failed trial has missed, beyond what every reflection is told (`facts`)."""
+
+    def trial_facts(self, task: Task, opening: str, steps: Sequence[ObservedStep]) -> list[str]:
+        """Return what is certain about a failed trial, in sentences, for `Memory(facts=True)`.
+
+        For example, places that were never visited. As for `facts`, only what the actor has read counts, and never
+        the solution. Lists are short: a sentence of more than 300 characters is cut.
+
+        Args:
+            task: The task.
+            opening: The first observation.
+            steps: The trial's steps.
+        """
+
+
+@runtime_checkable
 class SupportsReview(Protocol):
     """An environment that finds out more about a finished trial than its reward: hidden tests, measures, files."""
 

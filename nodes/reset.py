@@ -89,6 +89,8 @@ class Reset:
         update |= self.memory.lessons.begin(config)
         if self.memory.map:
             update["memory_map"] = None
+        if self.memory.facts:
+            update["facts"] = []
         if self.strategy.continues:
             update["continued"] = []
         return update

@@ -38,6 +38,7 @@ DESCRIBED = (
     "imported",
     "memory_map",
     "rejects_answers",
+    "facts",
     "lessons",
     "recall",
     "frozen",
