@@ -200,6 +200,22 @@ class SupportsEquivalent(Protocol):
         """Return whether two actions mean the same; their texts are ignored."""
 
 
+@runtime_checkable
+class SupportsFinalAnswer(Protocol):
+    """An environment in which a trial hands in an answer, whose verdict depends on that answer alone."""
+
+    def final_answer(self, task: Task, action: Action) -> str | None:
+        """Return the answer that an action hands in, or None if it hands in none.
+
+        Two answers that cannot have different verdicts are the same text: leave out what makes no difference, such as
+        blanks and capital letters. An action that hands in a world, such as "submit" with files, has no answer.
+
+        Args:
+            task: The task.
+            action: An action that may not be allowed.
+        """
+
+
 # What it knows about trials.
 
 
@@ -235,6 +251,23 @@ class SupportsFacts(Protocol):
 
         Args:
             task: The task.
+            steps: The trial's steps.
+        """
+
+
+@runtime_checkable
+class Factual(Protocol):
+    """An environment that knows what a failed trial has missed, beyond what every reflection is told (`facts`)."""
+
+    def trial_facts(self, task: Task, opening: str, steps: Sequence[ObservedStep]) -> list[str]:
+        """Return what is certain about a failed trial, in sentences, for `Memory(facts=True)`.
+
+        For example, places that were never visited. As for `facts`, only what the actor has read counts, and never
+        the solution. Lists are short: a sentence of more than 300 characters is cut.
+
+        Args:
+            task: The task.
+            opening: The first observation.
             steps: The trial's steps.
         """
 

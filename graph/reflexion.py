@@ -23,6 +23,7 @@ from langgraph_reflexion.evaluators.make import EvaluatorName, asks_model, make_
 from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.graph import routing
 from langgraph_reflexion.graph.compiled import NAME, CompiledReflexion
+from langgraph_reflexion.loop.answers import RejectedAnswers
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.heuristic import Heuristic, HeuristicFunction
 from langgraph_reflexion.loop.profiles import Profile, Rules, decide
@@ -195,7 +196,7 @@ def create_reflexion(
     if acting:
         # A heuristic of the user's is any function, and need not have this field.
         thoughts_count = getattr(stops, "count_thoughts", False)
-        loop["act"] = Act(acting, options.seed, thoughts_count)
+        loop["act"] = Act(acting, options.seed, thoughts_count, _rejected(environment, rules))
         loop["observe"] = Observe(pool, approval.actions)
     else:
         keys = own_keys(schemas["state_schema"])
@@ -213,6 +214,13 @@ def create_reflexion(
         **schemas,
     )
     return connect(graph, loop, rules)
+
+
+def _rejected(environment: Environment, rules: Rules) -> RejectedAnswers | None:
+    """Return what tells rejected answers, which are sampled again; None if the profile samples none."""
+    if not rules.rejects_answers:
+        return None
+    return RejectedAnswers(environment)
 
 
 class _Played(NamedTuple):

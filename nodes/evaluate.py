@@ -14,12 +14,15 @@ from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
 from langgraph_reflexion.evaluators.base import STOPPED, TRUTH, Evaluator, Score, expect_on_scale, tried
+from langgraph_reflexion.loop.answers import RejectedAnswers
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
+from langgraph_reflexion.memory.facts import facts_of
+from langgraph_reflexion.memory.failure import answer_of
 from langgraph_reflexion.models.calls import LONGEST_NOTE, as_data, open_account
 from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
@@ -35,6 +38,7 @@ from langgraph_reflexion.state import (
     TrialRecord,
     Update,
 )
+from langgraph_reflexion.support.copies import digest_of
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.support.text import sanitize
 
@@ -149,8 +153,8 @@ class Evaluate:
         update["notes"] = notes
         update["status"] = status
         update["fault"] = fault
-        if self._continues and evaluation and not evaluation["success"]:
-            update["continued"] = _with_trial(state, evaluation)
+        if evaluation and not evaluation["success"]:
+            update |= self._for_next_trial(state, record, evaluation)
         # Where the profile reflects on the last trial anyway, that reflection is its lesson.
         unreflected = status == "failed" and not self.rules.reflects_at_end
         learned = await self.memory.lessons.record_trial(
@@ -159,9 +163,22 @@ class Evaluate:
         update |= learned
         return with_answer(state, update, config)
 
-    @property
-    def _continues(self) -> bool:
-        return Strategy(self.rules.strategy).continues
+    def _for_next_trial(self, state: ReflexionState, record: TrialRecord, evaluation: Evaluation) -> Update:
+        """Return what the state keeps of a trial that was not accepted, for the next one."""
+        update: Update = {}
+        strategy = Strategy(self.rules.strategy)
+        facts: list[str] = []
+        if self.memory.facts:
+            recorded = state.copy()
+            recorded["trials"] = [*state["trials"], record]
+            facts = facts_of(recorded, self.pool.environment)
+            update["facts"] = facts
+            # Otherwise the reflection keeps it.
+            if state.get("attempt") and not strategy.reflects:
+                update["answers"] = [*state.get("answers", []), digest_of(answer_of(state))]
+        if strategy.continues:
+            update["continued"] = _with_trial(state, evaluation, facts)
+        return update
 
     async def _judged(self, state: ReflexionState, config: RunnableConfig) -> tuple[ReflexionState, Update]:
         """Return the trial as the evaluator has seen it, and the update with its evaluation.
@@ -196,7 +213,15 @@ class Evaluate:
             task = state["task"]
             update["task"] = {**task, "prepared": task["prepared"] | score.prepared}
         update["evaluation"] = self._evaluation(score)
+        if self.rules.rejects_answers and self._is_rejected_by_code(score):
+            update["rejected"] = RejectedAnswers(self.pool.environment).with_answer(seen, actions_of(seen))
         return seen, update | paid
+
+    def _is_rejected_by_code(self, score: Score) -> bool:
+        """Return whether a check of code has rejected the trial: it would do so again, and a model might not."""
+        if score.accepts(self.rules.threshold) or score.unverified:
+            return False
+        return not (self.evaluator.by_model or score.by_model)
 
     async def _truth(self, state: ReflexionState, config: RunnableConfig) -> tuple[bool | None, list[str]]:
         """Return whether the trial has truly solved its task, None if that is not known, and the trial's notes.
@@ -384,7 +409,7 @@ def _settled(state: ReflexionState, settled: Update) -> ReflexionState:
     return seen
 
 
-def _with_trial(state: ReflexionState, evaluation: Evaluation) -> list[ContinuedTrial]:
+def _with_trial(state: ReflexionState, evaluation: Evaluation, facts: list[str]) -> list[ContinuedTrial]:
     """Return the trials that the next one continues: those before, and the one that was not accepted."""
     # A trial that is judged once more, as after a resume, replaces itself.
     earlier = [each for each in state.get("continued", []) if each["trial"] < state["trial"]]
@@ -392,6 +417,7 @@ def _with_trial(state: ReflexionState, evaluation: Evaluation) -> list[Continued
         trial=state["trial"],
         steps=state["trajectory"],
         evaluation=evaluation,
+        facts=facts,
         episode=state["episode"],
     )
     if state.get("replies"):

@@ -62,6 +62,8 @@ class Reflect:
             again: Why a first reflection was of no use. The second is then written without the earlier ones.
         """
         known = failure(state, self.environment)
+        if self.memory.facts:
+            known["facts"] = state.get("facts", [])
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
         # A model that has copied an earlier reflection would copy it again.
         earlier = state["reflections"]

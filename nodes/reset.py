@@ -84,10 +84,13 @@ class Reset:
             "task": task,
             "result": None,
             "answers": [],
+            "rejected": [],
         }
         update |= self.memory.lessons.begin(config)
         if self.memory.map:
             update["memory_map"] = None
+        if self.memory.facts:
+            update["facts"] = []
         if self.strategy.continues:
             update["continued"] = []
         return update

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.alfworld.engine import PUT_FORMS, Engine, Game
 from langgraph_reflexion.envs.alfworld.episode import ALFWorldEpisode, game_forms, plain_name, tidy
-from langgraph_reflexion.envs.alfworld.facts import facts_of
+from langgraph_reflexion.envs.alfworld.facts import facts_of, missed_in
 from langgraph_reflexion.envs.alfworld.games import OFFICIAL_SPLITS, game_of, games_in, official_folder
 from langgraph_reflexion.envs.alfworld.generate import GENERATED, generated_game
 from langgraph_reflexion.envs.alfworld.memory_map import build_map
@@ -166,6 +166,9 @@ class ALFWorld(Environment):
 
     def facts(self, task: Task, steps: Sequence[ObservedStep]) -> list[str]:
         return facts_of(task["instruction"], steps)
+
+    def trial_facts(self, task: Task, opening: str, steps: Sequence[ObservedStep]) -> list[str]:
+        return missed_in(opening, steps)
 
     def close(self) -> None:
         """Kill the engine's processes and with them all live games. New episodes start new processes."""

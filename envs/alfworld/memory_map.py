@@ -87,6 +87,16 @@ class Household:
         return self.opened.get(place, not was_shut)
 
     @property
+    def unopened(self) -> list[str]:
+        """The places that were found closed, and never looked into."""
+        return [place for place in self.shut if place not in self.looked_into and not self.is_open(place)]
+
+    @property
+    def unvisited(self) -> list[str]:
+        """The places that the opening lists, and of which nothing else was seen."""
+        return [place for place in self.places if place not in self.looked_into and place not in self.shut]
+
+    @property
     def held(self) -> list[str]:
         return [thing for thing, place in self.moved.items() if not place]
 
@@ -132,6 +142,16 @@ class Household:
 
 def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]) -> MemoryMap:
     """Return the map of a trial; see `SupportsMemoryMap`."""
+    house = seen_in(opening, steps, known)
+    lasting = {"lay": house.lay, "looked_into": house.looked_into, "shut": house.shut}
+    # Before the first step there is nothing to add to the opening.
+    if not (house.looked_into or house.shut or house.lay or house.moved):
+        return MemoryMap((), lasting)
+    return MemoryMap(tuple(_render(house)), lasting)
+
+
+def seen_in(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, Any]) -> Household:
+    """Return what a trial has shown of a household, beside what is known of it from earlier ones."""
     places: list[str] = []
     if listed := _LISTED.search(opening):
         places = _names(listed["listed"])
@@ -143,11 +163,7 @@ def build_map(opening: str, steps: Sequence[ObservedStep], known: Mapping[str, A
     )
     for step in steps:
         house.see(step["observation"])
-    lasting = {"lay": house.lay, "looked_into": house.looked_into, "shut": house.shut}
-    # Before the first step there is nothing to add to the opening.
-    if not (house.looked_into or house.shut or house.lay or house.moved):
-        return MemoryMap((), lasting)
-    return MemoryMap(tuple(_render(house)), lasting)
+    return house
 
 
 def _render(house: Household) -> Iterable[str]:
@@ -162,18 +178,10 @@ def _render(house: Household) -> Iterable[str]:
     if changed:
         yield f"Changed by you: {', '.join(_with_states(house, changed))}."
     yield from _render_places(house)
-    closed = []
-    new = []
-    for place in house.shut:
-        if place not in house.looked_into and not house.is_open(place):
-            closed.append(place)
-    for place in house.places:
-        if place not in house.looked_into and place not in house.shut:
-            new.append(place)
-    if closed:
-        yield f"Closed and not looked into: {', '.join(closed)}."
-    if new:
-        yield f"Not looked at yet: {', '.join(new)}."
+    if house.unopened:
+        yield f"Closed and not looked into: {', '.join(house.unopened)}."
+    if house.unvisited:
+        yield f"Not looked at yet: {', '.join(house.unvisited)}."
 
 
 def _render_places(house: Household) -> Iterable[str]:

@@ -122,6 +122,9 @@ class ChainOfThought(Environment):
     def equivalent(self, one: Action, other: Action) -> bool:
         return self.questions.equivalent(one, other)
 
+    def final_answer(self, task: Task, action: Action) -> str | None:
+        return self.questions.final_answer(task, action)
+
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         return review(self.questions, task, trial)
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from langgraph_reflexion.envs.actions import normalize_action
-from langgraph_reflexion.envs.base import Action, Environment, Task
+from langgraph_reflexion.envs.base import Action, Environment, ObservedStep, Task
 from langgraph_reflexion.envs.grammar import parse_forms, same_call
 from langgraph_reflexion.envs.hotpotqa.corpus import Corpus
-from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode
+from langgraph_reflexion.envs.hotpotqa.episode import WikiEpisode, handed_in
+from langgraph_reflexion.envs.hotpotqa.facts import missed_in
 from langgraph_reflexion.envs.hotpotqa.grading import normalize
 from langgraph_reflexion.envs.hotpotqa.langchain_wikipedia import LangChainPages
 from langgraph_reflexion.envs.hotpotqa.mediawiki import WIKIPEDIA, MediaWiki
@@ -128,6 +129,16 @@ class WikiEnvironment(Environment):
             that = normalize(str(other["args"].get("answer")))
             return this == that
         return same_call(one, other)
+
+    def final_answer(self, task: Task, action: Action) -> str | None:
+        """Return the answer that an action hands in, in small letters; see `SupportsFinalAnswer`."""
+        answer = handed_in([action])
+        if answer is None:
+            return None
+        return " ".join(answer.split()).casefold()
+
+    def trial_facts(self, task: Task, opening: str, steps: Sequence[ObservedStep]) -> list[str]:
+        return missed_in(steps)
 
     def parse(self, text: str) -> Action | None:
         """Read an action written as text, with the blanks and the full stop that models add."""

@@ -170,6 +170,15 @@ class Programming(Environment):
                 return assemble(self.problem(task), written)
         return None
 
+    def final_answer(self, task: Task, action: Action) -> str | None:
+        """Return the program that an action hands in, without empty lines; see `SupportsFinalAnswer`."""
+        program = self.program(task, [action])
+        if program is None:
+            return None
+        # Blanks at the beginning of a line may be the difference between two programs.
+        lines = [line.rstrip() for line in program.splitlines()]
+        return "\n".join(line for line in lines if line)
+
     def is_complete(self, task: Task, program: str) -> bool:
         problem = self.problem(task)
         if problem.language == "python":

@@ -122,6 +122,8 @@ class ContinuedTrial(TypedDict):
     trial: int
     steps: list[Step]
     evaluation: Evaluation
+    facts: list[str]
+    """What is certain about it; none without `Memory(facts=True)`."""
     episode: EpisodeState
     """Its episode at its end, with the snapshot in which the next trial begins."""
     replies: NotRequired[dict[str, dict[str, Any]]]
@@ -192,6 +194,8 @@ class ReflexionState(TypedDict, total=False):
     """Lessons from other tasks, the most fitting first."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, for strategies that show them."""
+    facts: NotRequired[list[str]]
+    """What is certain about the last failed trial, in sentences (`Memory(facts=True)`)."""
     continued: NotRequired[list[ContinuedTrial]]
     """The earlier trials, oldest first, for the strategy `continue`."""
     trial: int
@@ -210,7 +214,10 @@ class ReflexionState(TypedDict, total=False):
     prompt_budget: int | None
     """The characters that fit into the current trial's prompts; None while none was too long."""
     answers: NotRequired[list[str]]
-    """Digests of a wrapped agent's answers, one for each trial that was reflected on, in their order."""
+    """Digests of a wrapped agent's answers, one for each trial that was reflected on, in their order; with
+    `Memory(facts=True)`, one for each failed trial."""
+    rejected: NotRequired[list[str]]
+    """Digests of the answers that a check of code has rejected, for `Profile.rejects_answers`."""
     attempt: NotRequired[Attempt | None]
     """The current trial of a wrapped agent."""
     memory_map: NotRequired[dict[str, Any] | None]

@@ -50,8 +50,8 @@ GROUPS = [
         "Optional features",
         "SupportsPrepare SupportsRestore SupportsGoOn HasReplayable HasBlocking SupportsBlocks HasOwnTasksOnly"
         " SupportsExpectPrograms SupportsPlayedBy SupportsForTask HasActors Strict SupportsActionForms SupportsParse"
-        " SupportsEquivalent SupportsMemoryMap SupportsFacts SupportsReview SupportsAnswer HasReplyTokens"
-        " HasProfileDefaults HasProfileOverrides",
+        " SupportsEquivalent SupportsFinalAnswer SupportsMemoryMap SupportsFacts Factual SupportsReview"
+        " SupportsAnswer HasReplyTokens HasProfileDefaults HasProfileOverrides",
         f"{TOP}.envs.protocols",
     ),
     Group(

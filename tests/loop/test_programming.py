@@ -23,6 +23,7 @@ from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.setup import Setup, SharedBudgets
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from langgraph_reflexion.lab.run_settings import RunSettings
+from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
 from tests.support.model_server import ModelServer
@@ -40,6 +41,7 @@ PROBLEM = {
     "canonical_solution": "    return side * side if side > 0 else 0\n",
     "test": "def check(candidate):\n    assert candidate(3) == 9\n    assert candidate(-2) == 0\n",
 }
+AGAIN = replace(PROFILES["paper"], name="mine", rejects_answers=True)
 TESTS = "Squares of sides.\n```python\nassert area(2) == 4\nassert area(-1) == 0\nassert sum([1]) == 1\n  x =\n```"
 
 
@@ -155,6 +157,19 @@ def test_a_program_is_followed_by_what_its_tests_found_and_by_another(problems, 
     assert second[-1].text.endswith("It has to pass the test that failed, and still pass the others.")
 
 
+def test_a_program_that_its_tests_have_rejected_is_sampled_again(problems):
+    same = WRONG.replace("\n", "  \n\n")
+    final, _ = play(problems, block(WRONG), block(same), block(RIGHT), max_trials=2, profile=AGAIN, strategy="retry")
+    assert (final["status"], final["trials"][1]["usage"]["act"]["llm_calls"]) == ("solved", 2)
+
+
+def test_a_program_with_another_indentation_is_another_one(problems):
+    one = "def area(side: int) -> int:\n    for _ in range(2):\n        side = 1\n        return side"
+    other = one.replace("        return", "    return")
+    final, _ = play(problems, block(one), block(other), profile=AGAIN, strategy="retry")
+    assert [record["usage"]["act"]["llm_calls"] for record in final["trials"]] == [1, 1]
+
+
 def test_a_retry_reads_nothing_of_the_trial_before(problems):
     _, model = play(problems, block(WRONG), block(RIGHT), strategy="retry")
     _, first, second = model.prompts
@@ -195,6 +210,23 @@ def test_a_run_records_verdict_and_truth(problems, tmp_path):
         summary = asyncio.run(run_setup(setup, tmp_path))
     assert (summary.report.answers or {})["false_positive"] == 1, "its own test passes what is wrong"
     assert summary.report.solved == [0, 0]
+
+
+def test_a_run_counts_the_programs_that_were_sampled_again(tmp_path):
+    def reply(messages):
+        return TESTS if messages[-1].text.endswith("Tests:") else block(WRONG)
+
+    path = tmp_path / "squares.jsonl"
+    path.write_text(json.dumps(PROBLEM) + "\n")
+    with ModelServer(ScriptedChatModel(replies=reply)) as server:
+        given = {"model": "openai:small", "base_url": server.url, "strategy": "retry", "rejects_answers": True}
+        settings = RunSettings(environment="programming", options={"path": str(path)}, max_trials=2, **given)
+        run(settings, tmp_path / "run")
+    assert [row["usage"]["act"]["llm_calls"] for row in read_run(tmp_path / "run").trials] == [1, 3]
+    compared = compare(tmp_path / "run")
+    sign = compared.as_json()["groups"][0]["diagnostics"]["sampled_again"]
+    assert (sign["found"], sign["of"]) == (1, 1)
+    assert "rejected answers sampled again" in compared.groups[0].facts.values()
 
 
 def test_a_reflection_leads_from_a_wrong_program_to_a_right_one_by_the_hidden_tests_too(tmp_path):

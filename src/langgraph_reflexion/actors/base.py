@@ -14,7 +14,7 @@ from langgraph_reflexion.envs.base import Action, Environment, Task
 from langgraph_reflexion.envs.grammar import parse_action, shown_actions
 from langgraph_reflexion.envs.protocols import for_task, reply_tokens
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_lessons
+from langgraph_reflexion.loop.prompting import Prompt, opening_of, with_facts, with_lessons
 from langgraph_reflexion.memory.episodic import MapMemory, status_line
 from langgraph_reflexion.memory.failure import check_for_next_trial
 from langgraph_reflexion.models.calls import CallId, Reply
@@ -75,13 +75,21 @@ class Actor(ABC):
             return self
         return replace(self, environment=environment)
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+    async def choose(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, temperature: float | None = None
+    ) -> tuple[Decision, Reply]:
         """Ask the model for the next step.
+
+        Args:
+            state: The state.
+            config: The node's config.
+            call: The call's id.
+            temperature: The sampling temperature; the model's own unless given, or if that is higher.
 
         Raises:
             ModelFault: it gave none.
         """
-        reply = await self._ask(state, config, call, **self._options())
+        reply = await self._ask(state, config, call, temperature=temperature, **self._options())
         return self.decide(reply.message), reply
 
     async def _ask(
@@ -138,7 +146,8 @@ class Actor(ABC):
 
     def _told(self, trial: ContinuedTrial) -> str:
         """Return what the conversation goes on with after a trial: that it was not accepted, and why."""
-        return self.prompts.render("go_on", status=status_line(trial["evaluation"], self.rules.feedback))
+        told = self.prompts.render("go_on", status=status_line(trial["evaluation"], self.rules.feedback))
+        return with_facts(told, trial["facts"], self.prompts)
 
     def _most_examples(self, state: ReflexionState) -> int:
         """Return the number of examples that the prompt shows."""
@@ -172,6 +181,9 @@ class Actor(ABC):
             status=status_line(state["evaluation"], self.rules.feedback),
             check=check_for_next_trial(state, self.rules),
         )
+        # A conversation that goes on has been told of each trial at its end.
+        if not state.get("continued"):
+            opening = with_facts(opening, state.get("facts", []), self.prompts)
         return with_lessons(opening, state, self.prompts)
 
     def _with_turns(self, state: ReflexionState, examples: Sequence[Example], opening: str) -> list[BaseMessage]:

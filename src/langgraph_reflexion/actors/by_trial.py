@@ -27,14 +27,16 @@ class ByTrial:
         """Return the actors with the actions of this task."""
         return ByTrial([actor.for_task(task) for actor in self.actors])
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+    async def choose(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, temperature: float | None = None
+    ) -> tuple[Decision, Reply]:
         """Ask the model of the trial for the next step.
 
         Raises:
             ModelFault: it gave none.
         """
         actor = of_trial(self.actors, state["trial"])
-        return await actor.choose(state, config, call)
+        return await actor.choose(state, config, call, temperature)
 
     def keep(self, state: ReflexionState, reply: Reply) -> Update:
         """Return what the state keeps of a reply beside the decision."""

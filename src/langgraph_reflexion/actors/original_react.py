@@ -29,7 +29,9 @@ class TwoCallActor(TextActor):
     instruction = "act_in_two"
     opening = "task_attempt_first"
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+    async def choose(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, temperature: float | None = None
+    ) -> tuple[Decision, Reply]:
         """Ask for the thought, then for the action.
 
         Raises:
@@ -37,7 +39,7 @@ class TwoCallActor(TextActor):
         """
         # Without this stop the model would write the action as well, which the second call asks for.
         cue = self._cue(state)
-        thinking = await self._ask(state, config, call, cue, stop=["\nAction"])
+        thinking = await self._ask(state, config, call, cue, temperature=temperature, stop=["\nAction"])
         thought = thought_in(thinking.text)
         # The action's prompt is no longer than the thought's had to be.
         state = state.copy()
@@ -45,7 +47,7 @@ class TwoCallActor(TextActor):
         # A name of its own, from which its seed is made.
         second_call = call._replace(name=f"{call.name} action")
         cue = self._cue(state, thought)
-        acting = await self._ask(state, config, second_call, cue, stop=["\nObservation"])
+        acting = await self._ask(state, config, second_call, cue, temperature=temperature, stop=["\nObservation"])
         action = self.decide(acting.message)["action"]
         if action is None or not (action["name"] or action["text"]):
             # Prose after the cue was meant as an action.

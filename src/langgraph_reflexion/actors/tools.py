@@ -51,13 +51,15 @@ class ToolActor(Actor):
         """The actions as tool schemas. Before a task has begun, they may not be known."""
         return tool_schemas(self.environment)
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+    async def choose(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, temperature: float | None = None
+    ) -> tuple[Decision, Reply]:
         """Ask the model for the next step, in text if its server refuses tool calls."""
         try:
-            return await super().choose(state, config, call)
+            return await super().choose(state, config, call, temperature)
         except ToolsRefused:
             # The client remembers it, and sends no request with tools at the next step.
-            return await self.text_actor.choose(state, config, call)
+            return await self.text_actor.choose(state, config, call, temperature)
 
     def _options(self) -> dict[str, Any]:
         return {"tools": self.tools}

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.loop.profiles import Rules
+from langgraph_reflexion.loop.prompting import with_facts
 from langgraph_reflexion.memory.failure import check_words
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.state import Attempt, ContinuedTrial, ReflexionState
@@ -60,6 +61,7 @@ def _told(trial: ContinuedTrial, prompts: Prompts, rules: Rules) -> HumanMessage
         check=check_words(evaluation, rules.feedback),
         unjudged=evaluation.get("unverified", False),
     )
+    words = with_facts(words, trial["facts"], prompts)
     return HumanMessage(words, id=f"{trial['episode']['task']}:{trial['trial']}:check")
 
 

@@ -116,6 +116,11 @@ class AgentTasks(AgentEnvironment):
             )
         if self.names_users and (given["user"] is not None or not given["lessons"]):
             raise ConfigurationError("--user-field names whose --lessons are used, and goes without --user")
+        if given["rejects_answers"]:
+            raise ConfigurationError(
+                f"--rejects-answers: {self.path} samples its answers itself, at a temperature that cannot be "
+                "set here, so leave it out"
+            )
         expect_of_agents(rules.evaluator)
         truth = given.get("truth")
         if truth is not None:

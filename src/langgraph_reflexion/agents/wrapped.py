@@ -18,7 +18,7 @@ from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.errors import ConfigurationError, checked
 from langgraph_reflexion.loop.conversation import asked_in
 from langgraph_reflexion.loop.profiles import Rules
-from langgraph_reflexion.loop.prompting import with_lessons
+from langgraph_reflexion.loop.prompting import with_facts, with_lessons
 from langgraph_reflexion.memory.failure import check_for_next_trial, check_words
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.prompts import Prompts
@@ -270,6 +270,9 @@ def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fre
             traces=has_called_tools(state) and not fresh,
             task=task,
         )
+    # A conversation that goes on has been told of each trial at its end.
+    if not state.get("continued"):
+        text = with_facts(text, state.get("facts", []), prompts)
     return with_lessons(text, state, prompts).strip()
 
 

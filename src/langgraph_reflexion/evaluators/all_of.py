@@ -79,6 +79,7 @@ class AllOfEvaluator(Evaluator):
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the evaluators until one does not accept the trial, or all of them."""
         scores: list[Score] = []
+        refused_by: list[Evaluator] = []
         words: list[str] = []
         # A copy, as the state changes only by a node's update.
         prepared = dict(_prepared(state).get(PREPARED, {}))
@@ -94,7 +95,10 @@ class AllOfEvaluator(Evaluator):
             if score.prepared is not None:
                 # A score holds only what has changed.
                 prepared[key] = {**own, **score.prepared}
-            if not score.accepts(self.threshold) and not self.ask_all:
+            if score.accepts(self.threshold):
+                continue
+            refused_by.append(evaluator)
+            if not self.ask_all:
                 break
         refused = [score for score in scores if not score.accepts(self.threshold)]
         # A refusal that was checked is one, whatever else could not be.
@@ -108,6 +112,7 @@ class AllOfEvaluator(Evaluator):
             success=not refused,
             unverified=all(score.unverified for score in deciding),
             prepared=changed,
+            by_model=bool(refused_by) and all(evaluator.by_model for evaluator in refused_by),
         )
 
 

@@ -35,6 +35,8 @@ class Score(NamedTuple):
     """Whether nothing could be checked, so that the score says nothing about the trial."""
     prepared: dict[str, Any] | None = None
     """Changes of what `prepare` returned."""
+    by_model: bool = False
+    """Whether only chat models have refused the trial, where other evaluators have judged it, too."""
 
     def accepts(self, threshold: float) -> bool:
         """Return the verdict, where scores from `threshold` on are a success."""
@@ -50,11 +52,14 @@ class Evaluator(ABC):
         oracle: Whether the score is the environment's truth, as in the papers' ALFWorld and HotPotQA.
         needs_world: Whether it is to find a wrapped agent's world in `state["world"]`: what `make` returned beside
             the agent, or the `World`.
+        by_model: Whether a chat model judges, so that the same answer may get another verdict. Set it in an evaluator
+            of your own that asks one.
         teaches: Whether its verdicts may become lessons for other tasks, and count in the statistics of lessons.
     """
 
     oracle: ClassVar[bool] = False
     needs_world: bool = False
+    by_model: bool = False
     teaches: bool = True
 
     @property

@@ -52,6 +52,7 @@ class LLMEvaluator(Evaluator):
     prompts: Prompts
     seed: int
     label = "The judge"
+    by_model = True
 
     def prompt(self, state: ReflexionState, said: Sequence[BaseMessage] = ()) -> Prompt:
         """Return the prompt on the finished trial, and what was said about it."""
@@ -162,6 +163,7 @@ class SelfConsistencyEvaluator(Evaluator):
     actor: Actor | ByTrial
     seed: int
     samples: int
+    by_model = True
 
     def __post_init__(self) -> None:
         # Half of the samples may agree if their number is even: a majority for neither side.
@@ -243,6 +245,8 @@ class OpenevalsJudge(Evaluator):
     Raises:
         ConfigurationError: openevals is missing, or has no such judge.
     """
+
+    by_model = True
 
     def __init__(self, name: str, client: Client) -> None:
         try:

@@ -82,6 +82,7 @@ class Rubric(Evaluator):
     """
 
     label = "The rubric"
+    by_model = True
 
     def __init__(
         self,

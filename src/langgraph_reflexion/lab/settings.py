@@ -117,6 +117,16 @@ class ReflexionSettings(BaseModel):
     memory: Keep = option("window", "How reflections are kept: the last ones, all, or condensed.", node="reflect")
     memory_size: int | None = rule("Reflections kept (Ω).", node="reflect", ge=1)
     memory_map: bool = option(False, "Show the model a map of what the world has revealed.", node="act")
+    facts: bool = option(
+        False,
+        "Show the model what is certain about its last trial: what it has repeated, and what it has missed.",
+        node="reflect",
+    )
+    rejects_answers: bool = option(
+        False,
+        "Sample an answer again, at a higher temperature, that a check of code has rejected in an earlier trial.",
+        node="act",
+    )
     budgets: dict[Literal["trial", "task", "run"], BudgetSettings] = option(
         {},
         "Limit per trial, task or run on actions, llm_calls, tokens, cost or seconds.",
@@ -171,6 +181,7 @@ class ReflexionSettings(BaseModel):
             feedback=self.feedback,
             max_trials=self.max_trials,
             memory_size=self.memory_size,
+            rejects_answers=self.rejects_answers or None,
         )
         heuristic = rules.heuristic
         if self.max_actions is not None:
@@ -233,7 +244,9 @@ class ReflexionSettings(BaseModel):
             budgets = Budgets(**limits)
         return create_reflexion(
             environment=environment,
-            memory=Memory(size=self.memory_size, keep=self.memory, map=self.memory_map, lessons=lessons),
+            memory=Memory(
+                size=self.memory_size, keep=self.memory, map=self.memory_map, facts=self.facts, lessons=lessons
+            ),
             profile=rules,
             prompts=prompts,
             options=self.model_options(),

@@ -62,6 +62,10 @@ class Profile:
             far as `feedback` allows (no; agents of your own: yes).
         rejects_reflections: Whether a useless reflection (a refusal, a copy of an earlier one, ...) is asked for once
             more, and left out if the second is useless as well (no; agents of your own: yes).
+        rejects_answers: Whether an answer that a check of code has already rejected in this task is sampled again, at
+            a higher temperature and at most twice, before it is evaluated. What a model judges is not a check of
+            code. In environments that say what an action hands in (`SupportsFinalAnswer`), and not around agents of
+            your own, which sample their answers themselves (no).
         strict: Whether wrong actions are answered as by the original code, without an explanation: "Invalid action!"
             in WebShop, where names have to match, and "Nothing happens." in ALFWorld. The option `strict` of these
             environments counts more (no).
@@ -92,6 +96,7 @@ class Profile:
     temperatures: tuple[NonNegativeFloat, ...] | None = None
     shows_check: bool | None = None
     rejects_reflections: bool | None = None
+    rejects_answers: bool | None = None
     strict: bool | None = None
     shows_reflections: bool | None = None
     reflects_on_memory: bool | None = None
@@ -167,6 +172,7 @@ class Rules:
     temperatures: tuple[NonNegativeFloat, ...] = ()
     shows_check: bool = False
     rejects_reflections: bool = False
+    rejects_answers: bool = False
     strict: bool = False
     shows_reflections: bool = True
     reflects_on_memory: bool = True

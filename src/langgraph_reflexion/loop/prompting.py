@@ -210,6 +210,14 @@ def with_lessons(prompt: str, state: ReflexionState, prompts: Prompts) -> str:
     return f"{recalled}\n\n{prompt}"
 
 
+def with_facts(prompt: str, facts: Sequence[str], prompts: Prompts) -> str:
+    """Return a prompt preceded by what is certain about the last trial, if anything."""
+    if not facts:
+        return prompt
+    told = prompts.render("facts", facts=facts)
+    return f"{told}\n\n{prompt}"
+
+
 def with_usage(state: ReflexionState | Update, node: str, usage: Usage) -> dict[str, Usage]:
     """Return the trial's usage by node, with `usage` added to `node`."""
     usage_by_node = state["usage"]

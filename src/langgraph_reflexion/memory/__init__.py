@@ -22,6 +22,8 @@ class AgentMemory:
     reflections: EpisodicMemory
     map: MapMemory | None
     lessons: LessonMemory
+    facts: bool = False
+    """Whether the state keeps what is certain about a failed trial, for prompts to show it."""
 
     def without_learning(self) -> "AgentMemory":
         """Return the same memory, which recalls lessons and records none of what its evaluator says."""
@@ -56,4 +58,6 @@ def make_memory(
     if memory.lessons and memory.lessons.budget is not None:
         client.require_price()
     lessons = LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves)
-    return AgentMemory(reflections, drawn, lessons)
+    # A retry that sees nothing of the trial before sees no facts either.
+    facts = memory.facts and rules.strategy != "retry"
+    return AgentMemory(reflections, drawn, lessons, facts)

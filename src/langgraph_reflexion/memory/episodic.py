@@ -34,12 +34,15 @@ class Memory:
             there are more than Ω.
         map: Whether the actor and the self-reflection see a map of what the world has revealed so far (the memory map
             of the preprint). ALFWorld draws one.
+        facts: Whether the self-reflection and the next trial see what code knows for certain about a failed trial:
+            what was repeated, refused and missed. Under the strategy `retry`, which shows nothing, it has no effect.
         lessons: Lessons that outlive their task, kept in the store that the graph is compiled with.
     """
 
     size: PositiveInt | None = None
     keep: Keep = "window"
     map: bool = False
+    facts: bool = False
     lessons: Lessons | None = None
 
     def __post_init__(self) -> None:
@@ -161,6 +164,8 @@ PROMPT_MARKS = (
     "the world has been put back ",
     "here is the task again",
     "what is certain about this trial:",
+    "what is certain about your last trial ",
+    "what is certain about the last attempt:",
     "say what these notes do not say",
     "what went wrong in this trial, and ",
     "reflection:",

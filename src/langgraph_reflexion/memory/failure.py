@@ -119,7 +119,7 @@ def trial_facts(state: ReflexionState) -> list[str]:
     """Return what is certain about a trial in any environment, in sentences."""
     facts = []
     taken = [step["action"] for step in state["trajectory"] if step["action"]]
-    times = _repetitions(taken)
+    times = repetitions(taken)
     if times > 1:
         last = taken[-1]["text"]
         facts.append(f'The last action, "{last}", was taken {times} times in a row.')
@@ -137,7 +137,7 @@ def trial_facts(state: ReflexionState) -> list[str]:
     return facts
 
 
-def _repetitions(taken: list[Action]) -> int:
+def repetitions(taken: list[Action]) -> int:
     """Return how many times in a row the last action was taken."""
     times = 0
     for action in reversed(taken):
@@ -178,6 +178,11 @@ def _failures(calls: list[Step]) -> Counter[str]:
     failed = Counter[str]()
     for step in calls:
         action = step["action"]
-        if action and _ERROR.match(step["observation"]):
+        if action and says_error(step):
             failed[action["name"]] += 1
     return failed
+
+
+def says_error(step: Step) -> bool:
+    """Return whether the result of a tool's call says that it has failed."""
+    return _ERROR.match(step["observation"]) is not None

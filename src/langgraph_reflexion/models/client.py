@@ -187,6 +187,7 @@ class Client:
         stop: list[str] | None = None,
         tools: Sequence[dict[str, Any]] = (),
         max_tokens: int | None = None,
+        temperature: float | None = None,
         temperatures: Sequence[float] = (),
         schema: dict[str, Any] | None = None,
     ) -> Reply:
@@ -199,6 +200,7 @@ class Client:
             stop: Stop sequences. Servers may ignore them, so parsers cut the reply, too.
             tools: The tools that the model may call.
             max_tokens: The limit of the reply; by what is asked for unless given (`LIMITS`).
+            temperature: The sampling temperature; the model's own unless given, or if that is higher.
             temperatures: The temperatures at which a reply of fewer than `SHORTEST` characters is asked for again.
             schema: The JSON schema of the reply. A server that refuses it replies in its own form.
 
@@ -226,7 +228,15 @@ class Client:
                 return Reply(cached.reply)
         metadata = {**config.get("metadata", {}), **call.metadata}
         config = {**config, "metadata": metadata}
-        request = Request(messages, config, stop, tools, self._limits(call, max_tokens), schema=schema)
+        request = Request(
+            messages,
+            config,
+            stop,
+            tools,
+            self._limits(call, max_tokens),
+            temperature=self._at_least(temperature),
+            schema=schema,
+        )
         paid: list[Usage] = []
 
         async def attempt(progress: Progress) -> AIMessage:
@@ -251,6 +261,13 @@ class Client:
     def _expect_model(self) -> None:
         if self._given is None:
             raise ConfigurationError(NO_MODEL)
+
+    def _at_least(self, temperature: float | None) -> float | None:
+        """Return a temperature for a request; None for the model's own, which may be higher."""
+        own = getattr(self.model, "temperature", None)
+        if temperature is None or (own is not None and own >= temperature):
+            return None
+        return temperature
 
     def _limits(self, call: CallId, max_tokens: int | None) -> ReplyLimits | None:
         """Return what limits the reply to a call: the user's number before the caller's, and that before our own."""
@@ -281,7 +298,7 @@ class Client:
         """Return the first reply that says anything, at the model's temperature or one of these, or the last one."""
         if self.unlimited:
             request = request._replace(limits=None)
-        for temperature in (None, *temperatures):
+        for temperature in (request.temperature, *temperatures):
             # With the same seed, the same reply would come again.
             seed = call.seed(len(paid))
             reply = await self._requests.send(request._replace(seed=seed, temperature=temperature))

@@ -12,6 +12,9 @@ from typing_extensions import TypedDict  # pydantic makes schemas of these alone
 REJECTED = "reflection rejected"
 """How the note on a useless reflection begins, in the record of its trial."""
 
+SAMPLED_AGAIN = "a rejected answer was sampled again"
+"""How the note on an answer begins that had been rejected before, so that the model was asked again."""
+
 TRIALS_WITHOUT_GAIN = 3
 """Trials of a task with the same score after which it stops under `Profile.stop_at_no_gain`."""
 

@@ -3,6 +3,7 @@
 import json
 import re
 import reprlib
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph_reflexion.support.secrets import redact, secrets_around
@@ -86,3 +87,16 @@ def call_text(name: str, args: dict[str, Any]) -> str:
     """Return a tool call as text, for actions and arguments without a text form."""
     arguments = [f"{key}={json.dumps(value)}" for key, value in args.items()]
     return f"{name}({', '.join(arguments)})"
+
+
+MOST_LISTED = 10
+"""Names that `listed` writes."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in words, separated by commas: the first ones, and how many more there are."""
+    shown = ", ".join(names[:MOST_LISTED])
+    more = len(names) - MOST_LISTED
+    if more > 0:
+        shown += f" and {more} more"
+    return shown

@@ -192,6 +192,7 @@ def _all_others_render(prompts: Prompts, actions: Sequence[ShownAction]) -> None
     reflection = ReflectionExample("A room.", (step,), "I was too fast.")
     rendered(prompts, "reflect", {"examples": [reflection], "unjudged": False})
     rendered(prompts, "judge", {})
+    rendered(prompts, "facts", {"facts": ["Nothing was seen."]})
     rendered(prompts, "go_on", {"status": "Status: FAILED"})
 
 

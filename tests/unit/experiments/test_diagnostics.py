@@ -119,6 +119,15 @@ def test_an_agents_answers_are_compared_whatever_their_spaces(tmp_path):
     assert "answers handed in again" in printed(compare(run))
 
 
+def test_answers_that_were_sampled_again_are_counted_where_a_run_does_so(tmp_path):
+    again = "a rejected answer was sampled again, and another choice came"
+    rows = [row("a", 1, False), row("a", 2, False, notes=[again]), row("a", 3, True)]
+    run = folder(tmp_path / "run", rows, ["a"], strategy="retry", rejects_answers=True)
+    assert signs(run) == {"sampled_again": (1, 2, 1, 1, 0, 0)}
+    assert "answers sampled again" in printed(compare(run))
+    assert signs(folder(tmp_path / "other", rows, ["a"], strategy="retry")) == {}
+
+
 def test_what_was_not_recorded_is_left_out_and_said(tmp_path):
     rows = [reflected("a", 1, SHELF), reflected("a", 2, SHELF), row("a", 3, True)]
     run = folder(tmp_path / "old", rows, ["a"], actor="agent")
@@ -129,7 +138,7 @@ def test_what_was_not_recorded_is_left_out_and_said(tmp_path):
         "reflexion: answers handed in again are left out: the answers of trials are not recorded.",
     ]
     (group,) = compare(run).as_json()["groups"]
-    assert set(group["diagnostics"]) == {"repeated", "asked_again", "left_out"}
+    assert set(group["diagnostics"]) == {"repeated", "asked_again", "sampled_again", "left_out"}
 
 
 def test_runs_of_one_group_are_counted_together_task_by_task(tmp_path):

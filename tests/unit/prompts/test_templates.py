@@ -58,6 +58,7 @@ VALUES = {
     "reflect": {"examples": load_prompts("alfworld").reflections, "unjudged": False},
     "scratchpad": {"steps": steps(), "numbered": True},
     "go_on": {"status": "Status: FAILED\n| It has 11 words."},
+    "facts": {"facts": ["Never visited: cabinet 1.", "Found closed, and never opened: fridge 1."]},
     "succeeded_trial": {**TRIAL, "reflections": NOTES, "words": "Well done."},
     "success": {},
     "setting": {},

@@ -25,8 +25,8 @@ GROUPS = {
         "cache",
         "prices",
     ),
-    "Reflexion": ("profile", "actor", "strategy", "evaluator", "truth", "feedback"),
-    "Memory": ("memory", "memory_size", "memory_map", "lessons", "user", "recall", "frozen"),
+    "Reflexion": ("profile", "actor", "strategy", "evaluator", "truth", "feedback", "rejects_answers"),
+    "Memory": ("memory", "memory_size", "memory_map", "facts", "lessons", "user", "recall", "frozen"),
     "Limits": ("max_trials", "max_actions", "max_cycles", "until_no_improvement", "first_trial_of", "budgets"),
     "Scale": ("concurrency", "workers", "ray_address", "checkpoints", "database"),
 }

@@ -12,7 +12,7 @@ from langgraph_reflexion.lab.experiments.metrics import solved_or_accepted
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.run_files import answer_in
 from langgraph_reflexion.lab.experiments.runs import Run
-from langgraph_reflexion.models.recorded import REJECTED
+from langgraph_reflexion.models.recorded import REJECTED, SAMPLED_AGAIN
 from langgraph_reflexion.support.copies import digest_of, repeats
 
 GROUNDED = 0.5
@@ -63,6 +63,9 @@ class Diagnostics:
     """Trials whose first reflection was rejected, so that the model was asked again; of those reflected on."""
     same_answer: Sign = field(default_factory=Sign)
     """Trials in which an agent handed in an answer to the task again; of those after its first answer."""
+    sampled_again: Sign = field(default_factory=Sign)
+    """Trials whose answer had been rejected before, so that it was sampled again; of those after a task's first one,
+    in runs that sample answers again."""
     words: int = 0
     """N specific words of all reflections, each counted once for a reflection."""
     words_seen: int = 0
@@ -77,6 +80,7 @@ class Diagnostics:
             "grounded": self.grounded,
             "asked_again": self.asked_again,
             "same_answer": self.same_answer,
+            "sampled_again": self.sampled_again,
         }
         return {name: sign for name, sign in every.items() if name not in self.left_out}
 
@@ -104,6 +108,8 @@ def _count_run(found: Diagnostics, run: Run) -> None:
     """Count what the trials of a run show."""
     of_agent = run.settings.get("actor") == "agent"
     for task, rows in run.gradable.items():
+        if run.settings.get("rejects_answers"):
+            _count_samples(found, rows)
         # Their trajectories are large, and nothing of a baseline's is counted.
         if not of_agent and not any(_is_reflected_on(row) for row in rows):
             continue
@@ -137,6 +143,15 @@ def _count_reflections(found: Diagnostics, trials: Sequence[TrialRow], goal: str
         found.words += words
         is_grounded = words > 0 and seen >= GROUNDED * words
         found.grounded.count(is_grounded, following)
+
+
+def _count_samples(found: Diagnostics, trials: Sequence[TrialRow]) -> None:
+    """Count in which trials of a task an answer was sampled again."""
+    for index, row in enumerate(trials):
+        # Before the first trial nothing was rejected.
+        if index > 0:
+            again = any(note.startswith(SAMPLED_AGAIN) for note in row["notes"])
+            found.sampled_again.count(again, _next(trials, index))
 
 
 def _count_answers(found: Diagnostics, trials: Sequence[TrialRow]) -> None:

@@ -126,14 +126,16 @@ class SharedActor:
     def for_task(self, task: Task) -> "SharedActor":
         return SharedActor(self.actor.for_task(task), self.first)
 
-    async def choose(self, state: ReflexionState, config: RunnableConfig, call: CallId) -> tuple[Decision, Reply]:
+    async def choose(
+        self, state: ReflexionState, config: RunnableConfig, call: CallId, temperature: float | None = None
+    ) -> tuple[Decision, Reply]:
         """Return the next step.
 
         Raises:
             ConfigurationError: the world has answered otherwise than in the record.
         """
         if state["trial"] > 1:
-            return await self.actor.choose(state, config, call)
+            return await self.actor.choose(state, config, call, temperature)
         task = state["task"]["id"]
         row = self.first.row(task)
         recorded = row["steps"]
@@ -170,6 +172,9 @@ class SharedEvaluator(Evaluator):
 
     evaluator: Evaluator
     first: FirstTrials
+
+    def __post_init__(self) -> None:
+        self.by_model = self.evaluator.by_model
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         self.first.charge(task["id"], "reset")

@@ -19,6 +19,7 @@ SIGNS = {
     "grounded": "grounded reflections",
     "asked_again": "asked for once more",
     "same_answer": "answers handed in again",
+    "sampled_again": "answers sampled again",
 }
 """The signs of `Diagnostics`, in words."""
 

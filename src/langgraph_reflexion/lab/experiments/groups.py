@@ -37,6 +37,8 @@ DESCRIBED = (
     "base_url",
     "imported",
     "memory_map",
+    "rejects_answers",
+    "facts",
     "lessons",
     "recall",
     "frozen",

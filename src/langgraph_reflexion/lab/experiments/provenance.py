@@ -167,6 +167,10 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
         described["memory"] = f"memory {memory}"
     if settings.get("memory_map"):
         described["map"] = "memory map"
+    if settings.get("facts"):
+        described["facts"] = "facts about trials"
+    if settings.get("rejects_answers"):
+        described["answers"] = "rejected answers sampled again"
     described["lessons"] = _lessons(settings)
     if "imported" in settings:
         described["source"] = f"imported from {settings['imported']['source']}"
