@@ -18,6 +18,23 @@ SETUP_ATTEMPTS = 20
 """Number of attempts to create tables: of several processes that do so at once, all but one are refused."""
 
 
+def is_postgres(where: Path | str | None) -> bool:
+    """Return whether this is the address of a Postgres database."""
+    return str(where).startswith(("postgresql://", "postgres://"))
+
+
+def expect_lessons(where: str) -> None:
+    """Check that there are lessons.
+
+    Raises:
+        ConfigurationError: the file is missing.
+    """
+    if not (is_postgres(where) or Path(where).is_file()):
+        raise ConfigurationError(
+            f"there are no lessons in {public_database(where)}: no such file (lessons import with --env creates it)"
+        )
+
+
 async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
     """Open the file of a SQLite database until the stack is left, and create it.
 

@@ -5,7 +5,7 @@ from math import sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from langgraph_reflexion.memory.records import Tally
+from langgraph_reflexion.memory.summaries import Tally
 
 MIN_TRIALS = 10
 """Minimum number of first trials with a lesson, and of others without it, before it can be retired."""

@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.memory.records import RECORDS, ArchivedLesson, LessonSource, LessonSummary, Record, now
-from langgraph_reflexion.memory.snapshot import LessonSnapshot
+from langgraph_reflexion.memory.records import LessonSource, Record, now
+from langgraph_reflexion.memory.snapshot import RECORDS, LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.memory.summaries import ArchivedLesson, LessonSummary
 from langgraph_reflexion.support.files import read_rows
 
 

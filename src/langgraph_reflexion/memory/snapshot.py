@@ -10,21 +10,22 @@ from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.effect import effect
+from langgraph_reflexion.memory.merges import merged_lessons
 from langgraph_reflexion.memory.records import (
     CHANGED_VERDICT,
-    RECORDS,
-    ArchivedLesson,
+    PERSON,
     LessonEdit,
+    LessonMerge,
     LessonSource,
-    LessonSummary,
-    LessonTally,
     LessonUse,
     Record,
-    Tally,
 )
+from langgraph_reflexion.memory.summaries import ArchivedLesson, LessonSummary, LessonTally, Tally
 
-_PERSON = "person"
-"""The outcome of a source that a person has written."""
+RECORDS: dict[str, type[Record]] = {
+    each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonMerge, LessonSummary, ArchivedLesson)
+}
+"""The kinds of record of which a snapshot is assembled, by the last part of their namespace."""
 
 _TABLE = "CREATE VIRTUAL TABLE lessons USING fts5(id UNINDEXED, about, tokenize='porter unicode61')"
 _SEARCH = "SELECT id FROM lessons WHERE about MATCH ? ORDER BY bm25(lessons), id"
@@ -86,7 +87,7 @@ class Lesson:
     @property
     def by_person(self) -> bool:
         """Whether a person has written or changed it: then it is never merged into another one."""
-        return bool(self.edits) or _PERSON in self.outcomes
+        return bool(self.edits) or PERSON in self.outcomes
 
     @property
     def tasks(self) -> set[str]:
@@ -164,7 +165,7 @@ class LessonSnapshot:
         self.records: Mapping[str, Mapping[str, Record]] = by_kind
         self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=_by_date_and_run)
         self.counted: set[str] = set()
-        self.merged = _merged(by_kind)
+        self.merged = merged_lessons(by_kind)
         self.trials = Tally()
         self._tallies = _Tallies()
         for summary in by_kind["summaries"].values():
@@ -365,50 +366,6 @@ def _apply_edits(lesson: Lesson) -> None:
             continue
         lesson.retired = edit.retired
         lesson.kept = not edit.retired
-
-
-def _merged(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the ids of lessons that were merged, each with the id of the lesson that is left.
-
-    A lesson that a person has written or changed stands alone, and so does one whose other lesson is gone, as into
-    the archive.
-    """
-    into: dict[str, str] = {}
-    for merge in records["merges"].values():
-        into[merge.lesson] = merge.into
-    if not into:
-        return into
-    for lesson in _by_people(records):
-        into.pop(lesson, None)
-    present = {source.lesson for source in records["sources"].values()}
-    ends = {lesson: _last_of(into, lesson) for lesson in into}
-    return {lesson: end for lesson, end in ends.items() if end != lesson and end in present}
-
-
-def _by_people(records: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the ids of the lessons that people have written or changed."""
-    found = {edit.lesson for edit in records["edits"].values()}
-    for source in records["sources"].values():
-        if source.outcome == _PERSON:
-            found.add(source.lesson)
-    # Sources that were added up are gone.
-    for summary in records["summaries"].values():
-        for lesson, tally in summary.lessons.items():
-            if _PERSON in tally.outcomes:
-                found.add(lesson)
-    return found
-
-
-def _last_of(into: Mapping[str, str], lesson: str) -> str:
-    """Follow the merges of a lesson to their end."""
-    path = [lesson]
-    while path[-1] in into:
-        following = into[path[-1]]
-        if following in path:
-            # Processes that knew nothing of each other have merged these in a circle: all of them agree on one.
-            return min(path[path.index(following) :])
-        path.append(following)
-    return path[-1]
 
 
 def task_text(kind: str, instruction: str, observation: str) -> str:

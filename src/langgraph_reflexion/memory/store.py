@@ -12,28 +12,22 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.memory.databases import open_postgres, open_sqlite
+from langgraph_reflexion.memory.databases import is_postgres, open_postgres, open_sqlite
 from langgraph_reflexion.memory.duplicates import is_same, repeated
 from langgraph_reflexion.memory.namespaces import EVERYONE, NO_LIMIT, ROOT, USER, escape_name, in_store, unescape_name
 from langgraph_reflexion.memory.records import (
     CHANGED_VERDICT,
-    KNOWN_KEYS,
-    KNOWN_MERGES,
-    RECORDS,
-    ArchivedLesson,
     LateVerdict,
     LessonEdit,
-    LessonMerge,
     LessonSource,
-    LessonSummary,
-    LessonTally,
     QueuedTrial,
     Record,
     now,
     plain,
 )
-from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, age, task_text
-from langgraph_reflexion.support.secrets import public_database
+from langgraph_reflexion.memory.snapshot import RECORDS, Lesson, LessonSnapshot, age, task_text
+from langgraph_reflexion.memory.summaries import ArchivedLesson
+from langgraph_reflexion.memory.tidying import merges, tidied
 from langgraph_reflexion.support.text import one_line
 
 LIMIT = 500
@@ -44,9 +38,6 @@ LATEST_USES = 200
 
 SIMILAR = 0.95
 """The similarity in a store's index from which on lessons are near-duplicates, if their numbers and names agree."""
-
-ARCHIVED = "archived"
-"""The last part of the namespace that no recall reads."""
 
 
 class LessonStore:
@@ -206,12 +197,7 @@ class LessonStore:
                 if lesson in snapshot.lessons and lesson not in into:
                     into.update(await self._same_meaning(snapshot.lessons[lesson], snapshot))
         if into:
-            await in_store(self.store, self._merge(into))
-
-    def _merge(self, into: Mapping[str, str]) -> list[PutOp]:
-        """Record that lessons are merged, each into the one that is left."""
-        date = now()
-        return [self._put(LessonMerge(lesson=lesson, into=left, date=date)) for lesson, left in into.items()]
+            await in_store(self.store, [self._put(record) for record in merges(into)])
 
     async def _same_meaning(self, lesson: Lesson, snapshot: LessonSnapshot) -> dict[str, str]:
         """Return the younger one of two lessons that the store's index finds alike, with the older one."""
@@ -237,75 +223,25 @@ class LessonStore:
         """
         if not (force or restore or await self._has_many()):
             return
-        items = await self._read(archived=False)
-        snapshot = await asyncio.to_thread(_assemble, items)
-        summary = await asyncio.to_thread(snapshot.summary, now())
+        snapshot = await self.snapshot(archived=False)
         room = self.limit
         if not (force or restore):
             # With some room, so that not every further lesson makes this necessary again.
             room -= self.limit // 20
         kept, beyond = snapshot.split_by_use(room)
-        live = {lesson.id: lesson for lesson in kept}
-        tallies = {key: tally for key, tally in summary.lessons.items() if key in live}
-        counted = set(summary.counted)
-        # Those of an earlier version, which did not look for them.
-        repetitions = await asyncio.to_thread(repeated, snapshot, set(live))
-        puts = self._merge(repetitions)
+        archived: dict[str, ArchivedLesson] = {}
         for lesson in beyond:
-            archived = await self._archive(lesson, summary)
-            puts.append(self._put(archived))
-        removed = self._outdated(snapshot, live)
-        removed += self._old_merges(snapshot)
-        found: ArchivedLesson | None = None
+            before = await self._archived(lesson.id)
+            if before:
+                archived[lesson.id] = before
+        restored: ArchivedLesson | None = None
         if restore:
-            found = await self._archived(restore)
-        if found:
-            puts.append(self._put(found.source))
-            # Its tally, added below, has counted this source already.
-            counted.add(found.source.key)
-            restored = tallies.get(found.lesson, LessonTally()).copied()
-            restored.add(found.tally)
-            tallies[found.lesson] = restored
-            removed.append(self._remove(ARCHIVED, found.key))
-        update = {"lessons": tallies, "counted": sorted(counted), "removed": _removed_keys(snapshot, removed)}
-        puts.append(self._put(summary.model_copy(update=update)))
-        await in_store(self.store, [*puts, *removed])
-
-    def _outdated(self, snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[PutOp]:
-        """Remove what the summary before has counted, and the sources of lessons that are archived.
-
-        Of each other lesson the first source stays, which has its text.
-        """
-        counted: set[str] = set()
-        summaries = list(snapshot.superseded)
-        if snapshot.own:
-            counted.update(snapshot.own.counted)
-            summaries.append(snapshot.own.key)
-        removed = [self._remove("summaries", key) for key in summaries]
-        removed += [self._remove("uses", key) for key in snapshot.records["uses"] if key in counted]
-        firsts = {lesson.id: lesson.first_source for lesson in live.values()}
-        for key, source in snapshot.records["sources"].items():
-            if not isinstance(source, LessonSource):
-                continue
-            first = firsts.get(snapshot.id_of(source.lesson))
-            if first is None or (key in counted and source is not first):
-                removed.append(self._remove("sources", key))
-        return removed
-
-    def _old_merges(self, snapshot: LessonSnapshot) -> list[PutOp]:
-        """Remove the merges of lessons of which nothing is left, but for the latest."""
-        needed = set()
-        for source in snapshot.records["sources"].values():
-            if isinstance(source, LessonSource):
-                needed.add(source.lesson)
-        # One that was imported keeps the names that it came with.
-        for summary in snapshot.records["summaries"].values():
-            if isinstance(summary, LessonSummary) and summary.foreign:
-                needed.update(summary.lessons)
-        merges = [each for each in snapshot.records["merges"].values() if isinstance(each, LessonMerge)]
-        spare = [merge for merge in merges if merge.lesson not in needed]
-        spare.sort(key=lambda merge: (merge.date, merge.lesson), reverse=True)
-        return [self._remove("merges", merge.key) for merge in spare[KNOWN_MERGES:]]
+            restored = await self._archived(restore)
+        # Other requests of this process need not wait while records are added up.
+        changes = await asyncio.to_thread(tidied, snapshot, kept, beyond, archived, restored)
+        operations = [self._put(record) for record in changes.put]
+        operations += [self._remove(removal.kind, removal.key) for removal in changes.removed]
+        await in_store(self.store, operations)
 
     async def withdraw(self, source: str) -> None:
         """Retire the lesson of a source whose trial was no success after all, unless others taught it as well.
@@ -355,16 +291,8 @@ class LessonStore:
                 users.add(unescape_name(name.removeprefix(USER)))
         return sorted(users)
 
-    async def _archive(self, lesson: Lesson, summary: LessonSummary) -> ArchivedLesson:
-        tally = LessonTally()
-        before = await self._archived(lesson.id)
-        if before:  # it had been archived, and was taught again
-            tally.add(before.tally)
-        tally.add(summary.lessons.get(lesson.id, LessonTally()))
-        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.first_source, tally=tally)
-
     async def _archived(self, lesson: str) -> ArchivedLesson | None:
-        [item] = await in_store(self.store, [GetOp(self._space(ARCHIVED), lesson)])
+        [item] = await in_store(self.store, [GetOp(self._space(ArchivedLesson.stored_as), lesson)])
         if item is None:
             return None
         return ArchivedLesson.model_validate(item.value)
@@ -394,7 +322,7 @@ class LessonStore:
 
     async def _read(self, *, archived: bool) -> list[Any]:
         # Sources and uses first: a summary that is written meanwhile then counts no less than what was read.
-        kinds = [kind for kind in RECORDS if archived or kind != ARCHIVED]
+        kinds = [kind for kind in RECORDS if archived or kind != ArchivedLesson.stored_as]
         operations = [SearchOp(self._space(kind), limit=NO_LIMIT) for kind in kinds]
         found = await in_store(self.store, operations)
         return self._own_items(chain.from_iterable(found))
@@ -422,18 +350,6 @@ def _assemble(items: Iterable[Any]) -> LessonSnapshot:
     return LessonSnapshot(records)
 
 
-def _removed_keys(snapshot: LessonSnapshot, removed: Iterable[PutOp]) -> list[str]:
-    """Return the keys of the latest sources and uses that were removed, before and now."""
-    keys: list[str] = []
-    if snapshot.own:
-        keys.extend(snapshot.own.removed)
-        present = set(snapshot.records["sources"]) | set(snapshot.records["uses"])
-        # Removed by another process, whose summary this process or a third one has replaced.
-        keys += [key for key in snapshot.own.counted if key not in present]
-    keys += [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
-    return list(dict.fromkeys(keys))[-KNOWN_KEYS:]
-
-
 def _without_equals(record: Record) -> list[str]:
     """Return the fields to search, without those that are empty or say the same as another one.
 
@@ -446,23 +362,6 @@ def _without_equals(record: Record) -> list[str]:
         if text and text not in fields:
             fields[text] = field
     return list(fields.values())
-
-
-def is_postgres(where: Path | str | None) -> bool:
-    """Return whether this is the address of a Postgres database."""
-    return str(where).startswith(("postgresql://", "postgres://"))
-
-
-def expect_lessons(where: str) -> None:
-    """Check that there are lessons.
-
-    Raises:
-        ConfigurationError: the file is missing.
-    """
-    if not (is_postgres(where) or Path(where).is_file()):
-        raise ConfigurationError(
-            f"there are no lessons in {public_database(where)}: no such file (lessons import with --env creates it)"
-        )
 
 
 @asynccontextmanager

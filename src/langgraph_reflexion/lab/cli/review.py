@@ -72,7 +72,8 @@ def learn(
     from langgraph_reflexion.graph.later import alearn_queued
     from langgraph_reflexion.lab.learner import learner
     from langgraph_reflexion.lab.settings import ReflexionSettings
-    from langgraph_reflexion.memory.store import expect_lessons, open_lessons
+    from langgraph_reflexion.memory.databases import expect_lessons
+    from langgraph_reflexion.memory.store import open_lessons
     from langgraph_reflexion.memory.users import environments
     from langgraph_reflexion.support.text import count
 
