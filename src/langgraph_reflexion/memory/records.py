@@ -29,7 +29,8 @@ PERSON = "person"
 CHANGED_VERDICT = "a changed verdict"
 """Who retires a lesson, and brings it back, when the verdict on the trial that taught it changes."""
 
-_WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")  # and signs that change the meaning of numbers
+# Words, and signs that change the meaning of numbers: a `-` only before a number, and not within a range such as 3-5.
+_WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")
 _INVISIBLE = re.compile(r"[^\S\n]|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]")
 _CHAT_MARKS = re.compile(r"<(?=[|\uff5c/]|<SYS|s>|start_of_|end_of_)|\[(?=/?INST)", re.IGNORECASE)
 
@@ -41,9 +42,15 @@ def plain(text: str, limit: int = MAX_CHARACTERS) -> str:
     # Nearly all texts in a store are plain already, and this is much faster than the rest.
     if _is_plain(text) and len(text) <= limit:
         return text
-    text = _INVISIBLE.sub(" ", text.encode("utf-8", "replace").decode())
-    text = "".join(each for each in text if each == "\n" or unicodedata.category(each)[0] != "C")
-    text = unicodedata.normalize("NFC", text).strip()
+    # Half of a character, which JSON can escape, becomes a question mark: databases store UTF-8.
+    whole = text.encode("utf-8", "replace").decode()
+    # Before the next step, which would join the words on both sides of a tab.
+    spaced = _INVISIBLE.sub(" ", whole)
+    # Category C has marks without width, and those that turn the direction of writing. They could hide words from the
+    # person who reviews a lesson.
+    visible = "".join(each for each in spaced if each == "\n" or unicodedata.category(each)[0] != "C")
+    # The same letters in other code points would be another lesson.
+    text = unicodedata.normalize("NFC", visible).strip()
     if len(text) <= limit:
         return text
     return f"{text[: limit - 4].rstrip()} ..."
@@ -65,6 +72,7 @@ def escape_for_prompt(text: str) -> str:
     line = " ".join(plain(text, SHOWN_CHARACTERS).split())
     # A blank after its first character makes a mark a text like any other.
     unmarked = _CHAT_MARKS.sub(r"\g<0> ", line)
+    # Cut once more, as the blanks have made it longer.
     return json.dumps(plain(unmarked, SHOWN_CHARACTERS), ensure_ascii=False)
 
 
@@ -81,11 +89,14 @@ def words_and_signs(text: str) -> list[str]:
 def lesson_id(text: str) -> str:
     """Return the id of a lesson: the same for texts that differ in case, blanks and punctuation alone."""
     words = " ".join(words_and_signs(text.casefold()))
+    # A text without any word, such as an emoji, stands for itself.
     return _digest(words or text)
 
 
 def _digest(*parts: Any) -> str:
-    encoded = json.dumps(parts, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace")
+    # JSON keeps the parts apart: "a", "bc" and "ab", "c" have different digests.
+    written = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+    encoded = written.encode("utf-8", "replace")
     return hashlib.blake2b(encoded, digest_size=8).hexdigest()
 
 
@@ -108,7 +119,21 @@ class Record(BaseModel):
 
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON."""
+        # The key of an edit is a digest of this: a field that a later version adds must not change it.
         return self.model_dump(exclude_none=True)
+
+    def distinct_fields(self) -> list[str]:
+        """Return the fields to search, without those that are empty or say the same as another one.
+
+        An embedding costs money, and LangGraph's InMemoryStore refuses a record with two equal texts.
+        """
+        values = self.stored()
+        fields: dict[str, str] = {}
+        for field in self.searched:
+            text = values.get(field)
+            if text and text not in fields:
+                fields[text] = field
+        return list(fields.values())
 
 
 class LessonSource(Record):
@@ -148,6 +173,7 @@ class LessonSource(Record):
     def key(self) -> str:
         # A trial teaches one lesson, even if its node is run again and the model says something else.
         text = ""
+        # A person's lesson belongs to no trial, and only its text tells it from others.
         if not self.task:
             text = self.text
         if self.words:
@@ -189,6 +215,7 @@ class LessonUse(Record):
         # A changed verdict stands beside the one that was counted before.
         if self.before is None:
             return trial_key(self.run, self.task, self.trial)
+        # Each change has a key of its own, so that all of them are counted.
         if self.turn is None:
             return _digest(self.run, self.task, self.trial, "changed")
         return _digest(self.run, self.task, self.trial, "changed", self.turn)
@@ -276,4 +303,5 @@ class LessonMerge(Record):
 
     @property
     def key(self) -> str:
+        # A lesson is merged into one other: a later merge replaces the record.
         return self.lesson

@@ -1,11 +1,11 @@
 """Lessons of one environment and user in a LangGraph store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
@@ -29,6 +29,8 @@ from langgraph_reflexion.memory.snapshot import RECORDS, Lesson, LessonSnapshot,
 from langgraph_reflexion.memory.summaries import ArchivedLesson
 from langgraph_reflexion.memory.tidying import merges, tidied
 from langgraph_reflexion.support.text import one_line
+
+Kind = TypeVar("Kind", bound=Record)
 
 LIMIT = 500
 """Lessons of a namespace, at most, unless `Lessons` says otherwise."""
@@ -64,7 +66,7 @@ class LessonStore:
         if user is not None:
             owner = f"{USER}{escape_name(user)}"
         self.namespace = (ROOT, escape_name(environment), owner)
-        # It is set in those of LangGraph's stores that were made with an embedding model.
+        # LangGraph's stores set it if they were made with an embedding model; other stores may not have it.
         self.by_meaning = bool(getattr(store, "index_config", None))
 
     async def snapshot(self, *, archived: bool = True) -> LessonSnapshot:
@@ -77,7 +79,9 @@ class LessonStore:
             ConfigurationError: a record is invalid.
             Fault: the store failed.
         """
-        return await asyncio.to_thread(_assemble, await self._read(archived=archived))
+        items = await self._read(archived=archived)
+        # Other requests of this process need not wait while lessons are counted.
+        return await asyncio.to_thread(_assemble, items)
 
     async def recall(
         self, task: Mapping[str, Any], observation: str, count: int, *, of_others: bool = False
@@ -86,34 +90,33 @@ class LessonStore:
 
         `of_others` leaves out lessons that the task taught itself.
         """
+        # Plain, as the texts of the sources are that it is compared with.
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
-        items = await self._read(archived=False)
-        ranked: list[str] | None = None
+        snapshot = await self.snapshot(archived=False)
         if self.by_meaning:
             # More than are shown: several sources may be one lesson, and some lessons are retired.
-            ranked = await self._similar(query, 10 * count)
-
-        def best() -> list[Lesson]:
-            snapshot = _assemble(items)
-            order = ranked
-            if order is None:
-                order = snapshot.search(query)
-            # A merged one stands for the lesson that is left, each once.
-            left = dict.fromkeys(snapshot.id_of(key) for key in order)
-            found = [snapshot.lessons[key] for key in left if key in snapshot.lessons]
-            fitting = [lesson for lesson in found if not (lesson.retired or lesson.pending)]
-            if of_others:
-                fitting = [lesson for lesson in fitting if task["id"] not in lesson.tasks]
-            return fitting[:count]
-
-        # Other requests of this process need not wait while lessons are counted and searched.
-        return await asyncio.to_thread(best)
+            order = await self._similar(query, 10 * count)
+        else:
+            order = await asyncio.to_thread(snapshot.search, query)
+        # A merged lesson stands for the one that is left, which is shown once.
+        left = dict.fromkeys(snapshot.id_of(key) for key in order)
+        fitting = []
+        for key in left:
+            lesson = snapshot.lessons.get(key)
+            # The index may find a lesson that was added after the snapshot was read.
+            if lesson is None or lesson.retired or lesson.pending:
+                continue
+            if of_others and task["id"] in lesson.tasks:
+                continue
+            fitting.append(lesson)
+        return fitting[:count]
 
     async def _similar(self, query: str, most: int) -> list[str]:
         """Return the ids of the lessons that the store's own index finds, the best match first."""
         [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
         sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
-        return list(dict.fromkeys(source.lesson for source in sources))
+        lessons = [source.lesson for source in sources]
+        return list(dict.fromkeys(lessons))
 
     async def late_verdict(self, key: str) -> LateVerdict | None:
         """Return what was last said of a trial after the fact, if anything was.
@@ -121,23 +124,16 @@ class LessonStore:
         Args:
             key: The key of the trial, `trial_key`.
         """
-        [item] = await in_store(self.store, [GetOp(self._space(LateVerdict.stored_as), key)])
-        if item is None:
-            return None
-        return LateVerdict.model_validate(item.value)
+        return await self._get(LateVerdict, key)
 
     async def queued(self) -> list[QueuedTrial]:
         """Return the trials that are to be learned from, the oldest first."""
-        [found] = await in_store(self.store, [SearchOp(self._space(QueuedTrial.stored_as), limit=NO_LIMIT)])
-        trials = [QueuedTrial.model_validate(item.value) for item in self._own_items(found)]
+        trials = await self._all(QueuedTrial)
         return sorted(trials, key=lambda trial: (trial.date, trial.key))
 
     async def still_queued(self, key: str) -> QueuedTrial | None:
         """Return a queued trial as it is now; None if it was learned from meanwhile."""
-        [item] = await in_store(self.store, [GetOp(self._space(QueuedTrial.stored_as), key)])
-        if item is None:
-            return None
-        return QueuedTrial.model_validate(item.value)
+        return await self._get(QueuedTrial, key)
 
     async def dequeue(self, trial: QueuedTrial) -> None:
         """Remove a trial that was learned from."""
@@ -145,15 +141,12 @@ class LessonStore:
 
     async def spent(self) -> float:
         """Return the money that learning after the fact has cost for this user."""
-        [found] = await in_store(self.store, [SearchOp(self._space(LateVerdict.stored_as), limit=NO_LIMIT)])
-        return sum(LateVerdict.model_validate(item.value).cost for item in self._own_items(found))
+        verdicts = await self._all(LateVerdict)
+        return sum(verdict.cost for verdict in verdicts)
 
     async def source(self, key: str) -> LessonSource | None:
         """Return the source of a lesson by its key; None if there is none, or its lesson was archived."""
-        [item] = await in_store(self.store, [GetOp(self._space("sources"), key)])
-        if item is None:
-            return None
-        return LessonSource.model_validate(item.value)
+        return await self._get(LessonSource, key)
 
     async def counts(self, trial: str) -> bool:
         """Return whether a trial is in the numbers.
@@ -162,6 +155,7 @@ class LessonStore:
             trial: The key of the trial, `trial_key`.
         """
         snapshot = await self.snapshot(archived=False)
+        # The record of a trial that was added up is gone, and its key is in the summary.
         return trial in snapshot.records["uses"] or trial in snapshot.counted
 
     async def add(self, records: Iterable[Record]) -> None:
@@ -172,6 +166,7 @@ class LessonStore:
             if not isinstance(record, LessonSource):
                 operations.append(self._put(record))
                 continue
+            # Nothing was learned: the model gave an empty reply, or its call failed.
             if not record.text:
                 continue
             # One that a person has yet to approve replaces nothing.
@@ -188,26 +183,36 @@ class LessonStore:
         if taught:
             await self._merge_duplicates(taught)
 
-    async def _merge_duplicates(self, taught: Collection[str]) -> None:
+    async def _merge_duplicates(self, taught: set[str]) -> None:
         """Merge the near-duplicates of these lessons, or these lessons into those that say as much."""
         snapshot = await self.snapshot(archived=False)
         into = await asyncio.to_thread(repeated, snapshot, taught)
         if self.by_meaning:
-            for lesson in sorted(taught):
-                if lesson in snapshot.lessons and lesson not in into:
+            # A lesson that was merged into another one is not among the snapshot's.
+            for lesson in sorted(taught & snapshot.lessons.keys()):
+                # The words come first: a search of the index costs an embedding.
+                if lesson not in into:
                     into.update(await self._same_meaning(snapshot.lessons[lesson], snapshot))
         if into:
             await in_store(self.store, [self._put(record) for record in merges(into)])
 
     async def _same_meaning(self, lesson: Lesson, snapshot: LessonSnapshot) -> dict[str, str]:
         """Return the younger one of two lessons that the store's index finds alike, with the older one."""
+        # Not the text that a person has changed it to: the index has the sources' words.
         text = lesson.sources[0].text
         [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=text, limit=10)])
         for item in self._own_items(found):
-            other = snapshot.lessons.get(snapshot.id_of(LessonSource.model_validate(item.value).lesson))
-            if other is None or other is lesson or other.pending or (item.score or 0) < SIMILAR:
+            # Not every store gives a score.
+            score = item.score or 0
+            if score < SIMILAR:
+                continue
+            source = LessonSource.model_validate(item.value)
+            other = snapshot.lessons.get(snapshot.id_of(source.lesson))
+            # The search finds the lesson itself, too.
+            if other is None or other is lesson or other.pending:
                 continue
             older, younger = sorted([lesson, other], key=age)
+            # An index finds "open drawer 1" and "open drawer 2" alike, which are not the same lesson.
             if is_same(older, younger) and not younger.by_person:
                 return {younger.id: older.id}
         return {}
@@ -229,14 +234,15 @@ class LessonStore:
             # With some room, so that not every further lesson makes this necessary again.
             room -= self.limit // 20
         kept, beyond = snapshot.split_by_use(room)
+        # Those that were archived before, and taught again: their numbers are added to those of the archive.
         archived: dict[str, ArchivedLesson] = {}
         for lesson in beyond:
-            before = await self._archived(lesson.id)
+            before = await self._get(ArchivedLesson, lesson.id)
             if before:
                 archived[lesson.id] = before
         restored: ArchivedLesson | None = None
         if restore:
-            restored = await self._archived(restore)
+            restored = await self._get(ArchivedLesson, restore)
         # Other requests of this process need not wait while records are added up.
         changes = await asyncio.to_thread(tidied, snapshot, kept, beyond, archived, restored)
         operations = [self._put(record) for record in changes.put]
@@ -249,11 +255,10 @@ class LessonStore:
         Args:
             source: The key of the source.
         """
-        snapshot = await self.snapshot(archived=False)
-        found = snapshot.records["sources"].get(source)
-        if not isinstance(found, LessonSource):
+        lesson = await self._taught_by(source)
+        if lesson is None:
             return
-        lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
+        # The tally counts sources whose records are gone, too.
         if lesson.tally.sources == 1 and not lesson.retired:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True, by=CHANGED_VERDICT)])
 
@@ -265,17 +270,23 @@ class LessonStore:
         Args:
             source: The key of the source.
         """
-        snapshot = await self.snapshot(archived=False)
-        found = snapshot.records["sources"].get(source)
-        if not isinstance(found, LessonSource):
+        lesson = await self._taught_by(source)
+        if lesson is None:
             return
-        lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
         decisions = [edit for edit in lesson.edits if edit.retired is not None or edit.approved is not None]
         if not decisions:
             return
         last = decisions[-1]
         if last.retired and last.by == CHANGED_VERDICT:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=False, by=CHANGED_VERDICT)])
+
+    async def _taught_by(self, source: str) -> Lesson | None:
+        """Return the lesson of a source by the source's key; None if there is none, or it was archived."""
+        snapshot = await self.snapshot(archived=False)
+        found = snapshot.records["sources"].get(source)
+        if not isinstance(found, LessonSource):
+            return None
+        return snapshot.lessons[snapshot.id_of(found.lesson)]
 
     async def users(self) -> list[str]:
         """Return the names of the users who have lessons in this environment."""
@@ -291,15 +302,21 @@ class LessonStore:
                 users.add(unescape_name(name.removeprefix(USER)))
         return sorted(users)
 
-    async def _archived(self, lesson: str) -> ArchivedLesson | None:
-        [item] = await in_store(self.store, [GetOp(self._space(ArchivedLesson.stored_as), lesson)])
+    async def _get(self, kind: type[Kind], key: str) -> Kind | None:
+        """Return the record of this kind and key, if the store has it."""
+        [item] = await in_store(self.store, [GetOp(self._space(kind.stored_as), key)])
         if item is None:
             return None
-        return ArchivedLesson.model_validate(item.value)
+        return kind.model_validate(item.value)
+
+    async def _all(self, kind: type[Kind]) -> list[Kind]:
+        """Return all records of a kind."""
+        [found] = await in_store(self.store, [SearchOp(self._space(kind.stored_as), limit=NO_LIMIT)])
+        return [kind.model_validate(item.value) for item in self._own_items(found)]
 
     async def _has_many(self) -> bool:
         """Return whether there are more records than the limits allow, without reading them."""
-        # Whether there is one more than that.
+        # Each finds something only if there is one record more than the limit.
         probes = [
             SearchOp(self._space("sources"), offset=self.limit, limit=1),
             SearchOp(self._space("uses"), offset=LATEST_USES, limit=1),
@@ -309,9 +326,10 @@ class LessonStore:
     def _put(self, record: Record) -> PutOp:
         searched = record.searched
         if self.by_meaning:
-            searched = _without_equals(record)
+            searched = record.distinct_fields()
+        space = self._space(record.stored_as)
         # False keeps a record out of the store's index.
-        return PutOp(self._space(record.stored_as), record.key, record.stored(), searched or False)
+        return PutOp(space, record.key, record.stored(), searched or False)
 
     def _remove(self, kind: str, key: str) -> PutOp:
         return PutOp(self._space(kind), key, None)
@@ -321,7 +339,8 @@ class LessonStore:
         return (*self.namespace, kind)
 
     async def _read(self, *, archived: bool) -> list[Any]:
-        # Sources and uses first: a summary that is written meanwhile then counts no less than what was read.
+        # Sources and uses are read first, as `RECORDS` has them: a summary that is written meanwhile then counts no
+        # less than what was read.
         kinds = [kind for kind in RECORDS if archived or kind != ArchivedLesson.stored_as]
         operations = [SearchOp(self._space(kind), limit=NO_LIMIT) for kind in kinds]
         found = await in_store(self.store, operations)
@@ -348,20 +367,6 @@ def _assemble(items: Iterable[Any]) -> LessonSnapshot:
                 f"an invalid record of lessons in the store, {item.key!r} in {item.namespace}: {one_line(error)}"
             ) from error
     return LessonSnapshot(records)
-
-
-def _without_equals(record: Record) -> list[str]:
-    """Return the fields to search, without those that are empty or say the same as another one.
-
-    An embedding costs money, and LangGraph's InMemoryStore refuses a record with two equal texts.
-    """
-    values = record.stored()
-    fields: dict[str, str] = {}
-    for field in record.searched:
-        text = values.get(field)
-        if text and text not in fields:
-            fields[text] = field
-    return list(fields.values())
 
 
 @asynccontextmanager

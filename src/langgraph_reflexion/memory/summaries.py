@@ -35,6 +35,7 @@ class Tally(BaseModel):
             succeeded -= int(use.before)
         self.trials += trials
         self.succeeded += succeeded
+        # Later trials belong to tasks that have failed already: `effect` compares first trials alone.
         if use.trial == 1:
             self._count_first(use.kind, trials, succeeded)
 
@@ -91,7 +92,7 @@ class LessonTally(Tally):
         return self.model_copy(update=own)
 
     def _know(self, outcomes: list[str], tasks: list[str]) -> None:
-        # Nearly always, as numbers are added to an empty tally.
+        # Nearly always the tally is an empty one to which numbers are added: then nothing has to be sorted.
         if not self.tasks:
             self.outcomes = list(outcomes)
             self.tasks = list(tasks)
@@ -127,8 +128,10 @@ class LessonSummary(Record):
 
     @property
     def key(self) -> str:
+        # One for each namespace that was imported from, so that a newer export replaces the older one.
         if self.foreign:
             return f"from-{self.origin}"
+        # Of two processes that make the same generation at once, one summary is left: both have the same key.
         return f"own-{self.generation:010d}"
 
 
