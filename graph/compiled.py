@@ -42,6 +42,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         return await super().ainvoke(input, config, **options)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
+        # No generator: what is wrong with a call is said by the call, and not by its first chunk.
         check_input(self.builder.input_schema, input)
         called = self._called(config, options)
         modes = self._modes(options)
@@ -83,7 +84,9 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
         called["callbacks"] = self._traced(config)
         # Streams and the answer show a name that somebody has given, and not the default.
         if self.name != NAME:
-            called["metadata"] = {**called.get("metadata", {}), AGENT_NAME: self.name}
+            metadata = dict(called.get("metadata", {}))
+            metadata[AGENT_NAME] = self.name
+            called["metadata"] = metadata
         return called
 
     def _check_pauses(self, config: RunnableConfig | None) -> None:
@@ -121,6 +124,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
 
 def _is_node(config: RunnableConfig | None) -> bool:
     """Return whether another graph calls this one as its node: then only the output schema's fields are returned."""
+    # Not `ensure_config`, which knows of a run around a tool, too: a graph that a tool calls is no node.
     configurable = (config or {}).get("configurable", {})
     return bool(configurable.get("checkpoint_ns"))
 

@@ -141,6 +141,7 @@ class ThreadsOfGraph:
                 yield snapshot
             return
         except NotImplementedError:
+            # A checkpointer without coroutines raises it before the first state.
             pass
 
         def read() -> list[StateSnapshot]:
@@ -220,19 +221,25 @@ async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableCo
         )
     if named.get("checkpoint_id"):
         snapshot = await threads.state(config)
-        return Found(_state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}"), False, True)
+        state = _state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}")
+        return Found(state, partial=False, has_lessons=True)
     message = named.get("message_id")
     run = named.get("run_id")
-    whole = {key: value for key, value in named.items() if key not in ("message_id", "run_id")}
+    whole = config.copy()
+    # These two names are ours: checkpointers know nothing of them.
+    whole["configurable"] = {key: value for key, value in named.items() if key not in ("message_id", "run_id")}
     newest: StateSnapshot | None = None
-    async for snapshot in threads.history({**config, "configurable": whole}):
+    async for snapshot in threads.history(whole):
         newest = newest or snapshot
         if _is_meant(snapshot, message, run):
-            return Found(_state_in(snapshot, f"thread {thread!r}"), False, True)
+            state = _state_in(snapshot, f"thread {thread!r}")
+            return Found(state, partial=False, has_lessons=True)
     if newest is None:
         raise ConfigurationError(f"learn_from: the checkpointer has no thread {thread!r}")
+    # A checkpointer may keep the newest state alone, which still has the whole conversation.
     if message is not None:
-        return Found(_state_of_answer(reflect, newest, message), partial=True, has_lessons=False)
+        state = _state_of_answer(reflect, newest, message)
+        return Found(state, partial=True, has_lessons=False)
     what = "an answer"
     if run is not None:
         what = f"the answer of run {run!r}"
@@ -242,7 +249,7 @@ async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableCo
 def _is_meant(snapshot: StateSnapshot, message: str | None, run: str | None) -> bool:
     """Return whether a state is the end of the answer that is meant; of the newest one if none is named."""
     values = snapshot.values
-    if not (values.get("trajectory") or values.get("attempt")):
+    if not _has_trial(values):
         return False
     # Not `next`, which also leaves out what has run and waits for the step to end.
     ended = not snapshot.tasks
@@ -255,6 +262,11 @@ def _is_meant(snapshot: StateSnapshot, message: str | None, run: str | None) -> 
     return True
 
 
+def _has_trial(values: Mapping[str, Any]) -> bool:
+    """Return whether a state has anything of a trial: steps, or a wrapped agent's attempt."""
+    return bool(values.get("trajectory") or values.get("attempt"))
+
+
 def _answer_id(values: Mapping[str, Any]) -> str | None:
     """Return the id of the message that ends a conversation; None if that is no answer."""
     said = values.get("messages") or []
@@ -265,7 +277,7 @@ def _answer_id(values: Mapping[str, Any]) -> str | None:
 
 def _state_in(snapshot: StateSnapshot, where: str) -> ReflexionState:
     values = cast(ReflexionState, snapshot.values)
-    if not (values.get("trajectory") or values.get("attempt")):
+    if not _has_trial(values):
         raise ConfigurationError(f"learn_from: {where} has nothing of a trial")
     return values
 
@@ -299,6 +311,7 @@ def _state_of_answer(reflect: Reflect, snapshot: StateSnapshot, message: str) ->
     """
     said = up_to(snapshot.values.get("messages") or [], message)
     state = _state_of_messages(reflect, said, f"the answer {message!r}")
+    # The graph has written into its answer how the task ended, but not what the evaluator said.
     outcome = getattr(said[-1], "response_metadata", {}).get("reflexion", {})
     if outcome.get("status") in ("solved", "failed"):
         state["evaluation"] = Evaluation(success=outcome["status"] == "solved", score=0.0, feedback="")
@@ -320,19 +333,21 @@ def _state_of_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> 
     asked = [place for place, message in enumerate(said) if isinstance(message, HumanMessage)]
     if not asked:
         raise ConfigurationError(f"learn_from: {what} has no human message, which is the task")
-    question = said[asked[-1]]
-    attempt = said[asked[-1] + 1 :]
+    last = asked[-1]
+    question = said[last]
+    attempt = said[last + 1 :]
     if not attempt:
         raise ConfigurationError(f"learn_from: {what} has no answer after its last human message")
     task = environment.task_of(cast(HumanMessage, question))
+    in_words = "\n".join(_in_words(each) for each in said)
     return cast(
         ReflexionState,
         {
             "status": "failed",
             # What tells this conversation from another one with the same question.
-            "lesson_key": digest_of("\n".join(_in_words(each) for each in said)),
+            "lesson_key": digest_of(in_words),
             "task": task,
-            "messages": said[: asked[-1] + 1],
+            "messages": said[: last + 1],
             "trial": 1,
             "trials": [],
             "evaluation": None,

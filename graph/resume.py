@@ -74,7 +74,7 @@ def _after_verdict(state: ReflexionState, values: dict[str, Any]) -> ResumePoint
 
 def _within_trial(state: ReflexionState, values: dict[str, Any]) -> ResumePoint:
     """Return how a trial that was cut short continues."""
-    # It gets its record at its end.
+    # The trial gets its record at its end. A plain list would be merged with the records of the state.
     values["trials"] = Overwrite(state["trials"][:-1])
     has_begun = bool(state["episode"]["observation"] or state["trajectory"])
     if not has_begun:

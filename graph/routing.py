@@ -32,11 +32,13 @@ def after_evaluate(rules: Rules) -> Callable[[ReflexionState], str]:
     reflects_at_end = reflects and rules.reflects_at_end
 
     def after_evaluate(state: ReflexionState) -> str:
+        # The verdict is in a checkpoint before a person is asked, so that a resumed run judges nothing again.
         if state.get("proposed_evaluation"):
             return "evaluate"
         if state["status"] == "running":
             if reflects:
                 return "reflect"
+            # A baseline such as `retry` writes no reflections.
             return "reset"
         if state["status"] == "failed" and reflects_at_end:
             return "reflect"

@@ -103,6 +103,7 @@ class FeedbackForm(BaseModel):
     words: str = Field("", max_length=MAX_CHARACTERS, description="What the person said of it.")
 
     def __init__(self, **given: Any) -> None:
+        # LangGraph makes the form of a client's input: only here can an error be put into words that name the field.
         try:
             super().__init__(**given)
         except ValidationError as error:
@@ -164,6 +165,7 @@ def learning_graph(graph: Learning) -> CompiledStateGraph[Any, Any, Any, Any]:
         return run_blocking(learn(given, config))
 
     builder = StateGraph(_State, input_schema=FeedbackForm, output_schema=_Output, context_schema=ReflexionContext)
+    # With both functions, as LangGraph refuses a coroutine function under `invoke`.
     node: Any = RunnableLambda(blocking, afunc=learn, name="learn")
     builder.add_node("learn", node, input_schema=FeedbackForm)
     builder.add_edge(START, "learn")
@@ -198,6 +200,7 @@ async def _found(graph: Learning, reflect: Reflect, given: FeedbackForm, config:
         return found_in_messages(reflect, given.messages, "messages")
     if given.thread_id is None:
         raise ConfigurationError("learn_from: name the answer by thread_id, or give messages")
+    # A config of its own, as that of this run leads to the checkpoints of this run.
     named = {"thread_id": given.thread_id, "checkpoint_id": given.checkpoint}
     thread = cast(RunnableConfig, {"configurable": named})
     async with _threads(graph) as threads:
@@ -205,6 +208,7 @@ async def _found(graph: Learning, reflect: Reflect, given: FeedbackForm, config:
             return await _found_in_talk(reflect, threads, given, thread)
         answer = _with(thread, message_id=given.message_id, run_id=given.run_id)
         found = await found_in_thread(reflect, threads, answer)
+    # Any graph of the server may have played the thread that the client names.
     missing = [key for key in NEEDED if key not in found.state]
     if missing:
         raise ConfigurationError(
@@ -232,6 +236,7 @@ def check_size(messages: list[Any]) -> None:
     """
     if len(messages) > MOST_MESSAGES:
         raise ConfigurationError(f"learn_from: messages has {len(messages):,} of them: at most {MOST_MESSAGES:,}")
+    # Before the size is taken: `json.dumps` fails on data that is nested too deeply.
     if is_deeper(messages, DEEPEST):
         raise ConfigurationError(f"learn_from: messages is nested more than {DEEPEST} levels deep")
     size = len(json.dumps(messages, default=str))
@@ -249,7 +254,8 @@ async def _threads(graph: Learning) -> AsyncIterator[Threads]:
         ConfigurationError: there are none.
     """
     if get_runtime().server_info is not None:
-        # The client inside the server, whose requests are those of the user of this run.
+        # The client inside the server, whose requests are those of the user of this run. Without `api_key=None`, it
+        # would send a key that it finds in the environment, which is the host's.
         async with get_client(api_key=None) as client:
             yield _ThreadsOfServer(client)
         return

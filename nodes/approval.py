@@ -59,6 +59,7 @@ def ask_person(name: str, args: dict[str, Any], description: str, read_edit: Cal
             `UnreadableEdit` to say why.
     """
     problem = ""
+    # Each round is a pause of its own. In the resumed node, LangGraph returns the earlier answers first, in order.
     while True:
         request = {"name": name, "args": args, "description": f"{problem}{description}"}
         config = {"action_name": name, "allowed_decisions": ["approve", "edit", "reject"]}

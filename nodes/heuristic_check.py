@@ -22,8 +22,8 @@ class HeuristicCheck:
             if state["episode"][ended]:
                 return {"stop_reason": ended}
         reason = None
+        # A trial that starts over has no steps.
         if state["trajectory"]:
-            # A trial that starts over has no steps.
             reason = self.heuristic(state["trajectory"])
         if reason is not None:
             check_reason(reason)

@@ -88,10 +88,13 @@ class Learn:
             ModelFault: the model gave no reply; nothing has been recorded.
             Fault: the store failed.
         """
+        # As the store keeps them: otherwise the same words would be news when they come again.
         news = replace(news, words=plain(news.words))
         lessons = self.expect_lessons()
-        if news.state["task"]["id"] in lessons.held_out and not news.queued:
-            raise ConfigurationError(HELD_OUT.format(news.state["task"]["id"]))
+        task = news.state["task"]["id"]
+        # What is queued was not held out by the graph that has queued it.
+        if task in lessons.held_out and not news.queued:
+            raise ConfigurationError(HELD_OUT.format(task))
         store = self.reflect.memory.lessons.store_of(lessons, config)
         key = self._key(news, config)
         before = await store.late_verdict(key)
@@ -109,6 +112,19 @@ class Learn:
             # A run has turned the verdict on its trial, and withdrawn it from the queue.
             nothing = source.model_copy(update={"text": ""})
             return self._learned(nothing, news, account.usage, new=False)
+        await self._record(store, news, source, before, account.usage["cost"], config)
+        return self._learned(source, news, account.usage, new=True)
+
+    async def _record(
+        self,
+        store: LessonStore,
+        news: LateNews,
+        source: LessonSource,
+        before: LateVerdict | None,
+        cost: float,
+        config: RunnableConfig,
+    ) -> None:
+        """Write down what was learned: the lesson, the numbers of the lessons shown, and what was said."""
         records: list[Record] = []
         if source.text:
             records.append(source)
@@ -122,13 +138,12 @@ class Learn:
                 turns += int(use.before is not None)
         await store.add(records)
         await self._withdraw(store, news, before, config)
+        # If the verdict was turned before, and is turned back now, the lesson was withdrawn meanwhile.
         if source.text:
             await store.reinstate(source.key)
         # Last: after a crash before this, the same is done again, under the same keys.
-        cost = account.usage["cost"]
         await store.add([self._verdict(news, source, before, turns, cost)])
         await store.tidy()
-        return self._learned(source, news, account.usage, new=True)
 
     async def _pay(self, store: LessonStore, before: LateVerdict, usage: Usage) -> None:
         """Add the cost of a reply that is not used to what learning from the trial has cost."""
@@ -167,6 +182,7 @@ class Learn:
         if news.review:
             about["pending"] = True
         empty = empty.model_copy(update=about)
+        # A run, or a call that crashed, may have recorded it: the model need not be asked again.
         known = await store.source(empty.key)
         if known:
             return known
@@ -244,7 +260,8 @@ class Learn:
         if source.text:
             taught = source.key
             # Each once, the latest last.
-            sources = [*(key for key in sources if key != taught), taught]
+            sources = [key for key in sources if key != taught]
+            sources.append(taught)
         return LateVerdict(
             run=source.run,
             task=source.task,

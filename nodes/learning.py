@@ -102,6 +102,7 @@ async def _learned(
         await store.dequeue(queued)
         return "known"
     now = datetime.now(UTC)
+    # Both are times in UTC in the same form, whose texts are in the order of time.
     if queued.leased_until > now.isoformat():
         return "leased"
     if queued.attempts >= MOST_ATTEMPTS:
@@ -109,7 +110,10 @@ async def _learned(
     if budget is not None and await store.spent() >= budget:
         return "over budget"
     attempts = queued.attempts + 1
-    await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": (now + LEASE).isoformat()})])
+    leased_until = (now + LEASE).isoformat()
+    # Before the model is asked, so that other workers leave the trial alone.
+    await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": leased_until})])
+    # The node reads the user from the config, and the lesson is that of who was answered.
     configurable = {"thread_id": queued.thread}
     if store.user is not None:
         configurable["user_id"] = store.user

@@ -133,6 +133,7 @@ class Reflect:
             else:
                 update = {"status": "fault", "fault": words}
         else:
+            # Where a person approves reflections, `reset` records the approved ones.
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=False)
         # `evaluate` has written the record before this node has spent anything.
         record = dict(state["trials"][-1])

@@ -5,6 +5,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph_reflexion.envs import ENVIRONMENTS
 from langgraph_reflexion.graph.reflexion import ReflexionGraph, create_reflexion
 from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.memory.store import LIMIT
 from langgraph_reflexion.models.options import ModelOptions
 
 
@@ -27,11 +28,13 @@ def learner(
         review: Whether new lessons wait for a person.
         options: How the model is called.
     """
-    lessons = Lessons(environment=environment, user=user, review=review)
-    if limit is not None:
-        lessons = Lessons(environment=environment, user=user, review=review, limit=limit)
+    if limit is None:
+        limit = LIMIT
+    lessons = Lessons(environment=environment, user=user, review=review, limit=limit)
+    # An environment has prompts and examples of its own, by which its lessons are written.
     if environment in ENVIRONMENTS:
         return create_reflexion(model, environment, memory=lessons, options=options)
+    # A graph needs an agent and an evaluator; this one calls neither.
     return create_reflexion(model, actor=_nobody, evaluator=_nothing, memory=lessons, options=options)
 
 

@@ -55,6 +55,7 @@ def make_memory(
     drawn: MapMemory | None = None
     if memory.map:
         drawn = MapMemory(environment, prompts, lasting=Strategy(rules.strategy).reflects)
+    # Without a price, every call would count as free, and the budget would never be used up.
     if memory.lessons and memory.lessons.budget is not None:
         client.require_price()
     lessons = LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves)

@@ -18,6 +18,23 @@ SETUP_ATTEMPTS = 20
 """Number of attempts to create tables: of several processes that do so at once, all but one are refused."""
 
 
+def is_postgres(where: Path | str | None) -> bool:
+    """Return whether this is the address of a Postgres database."""
+    return str(where).startswith(("postgresql://", "postgres://"))
+
+
+def expect_lessons(where: str) -> None:
+    """Check that there are lessons.
+
+    Raises:
+        ConfigurationError: the file is missing.
+    """
+    if not (is_postgres(where) or Path(where).is_file()):
+        raise ConfigurationError(
+            f"there are no lessons in {public_database(where)}: no such file (lessons import with --env creates it)"
+        )
+
+
 async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
     """Open the file of a SQLite database until the stack is left, and create it.
 
@@ -26,6 +43,7 @@ async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
     """
     from langgraph.store.sqlite.aio import AsyncSqliteStore
 
+    # SQLite would only say that it is unable to open the file.
     if not Path(path).parent.is_dir():
         raise ConfigurationError(f"lessons cannot be kept in {public_database(path)}: no such folder")
     try:
@@ -51,6 +69,7 @@ async def overwrite_deleted(store: BaseStore) -> None:
     if not isinstance(store, AsyncSqliteStore):
         return
     try:
+        # VACUUM writes the new pages into the write-ahead log: the checkpoint brings them into the file.
         for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
             cursor = await store.conn.execute(statement)
             await cursor.close()
@@ -73,6 +92,7 @@ async def open_postgres(url: str, stack: AsyncExitStack) -> BaseStore:
         # First without a pool, which would keep trying.
         connection = await psycopg.AsyncConnection.connect(url, connect_timeout=10)
         await connection.close()
+        # With a pool, batches of several tasks go on at once, and a connection that was lost is replaced.
         pooled = AsyncPostgresStore.from_conn_string(url, pool_config={"min_size": 1, "max_size": 4})
         store = await stack.enter_async_context(pooled)
         await _set_up(store, (psycopg.Error,))
@@ -86,6 +106,7 @@ async def _set_up(store: Any, refusals: tuple[type[Exception], ...]) -> None:
     """Create the tables; try again while another process creates them."""
     for attempt in range(1, SETUP_ATTEMPTS + 1):
         try:
+            # LangGraph reads which migrations were made, and then makes the others: another process may be faster.
             await store.setup()
             return
         except refusals as error:

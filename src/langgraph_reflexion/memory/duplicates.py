@@ -39,7 +39,7 @@ class _Said:
 
     @cached_property
     def _as_written(self) -> list[str]:
-        # And not as a person has changed it since.
+        # The text of the lesson itself may be that of a person, who has changed it since.
         return words_and_signs(self.lesson.sources[0].text)
 
 
@@ -59,6 +59,7 @@ def repeated(snapshot: LessonSnapshot, taught: Collection[str]) -> dict[str, str
         snapshot: All lessons.
         taught: The ids of those that are compared with the others.
     """
+    # Only lessons that agree in these words can repeat each other, so each is compared with few.
     alike: defaultdict[tuple[str, ...], list[_Said]] = defaultdict(list)
     for lesson in snapshot.live:
         if lesson.pending:
@@ -71,6 +72,7 @@ def repeated(snapshot: LessonSnapshot, taught: Collection[str]) -> dict[str, str
             if new.lesson.id not in taught:
                 continue
             for other in group:
+                # The first that is found is enough: merges are followed to their end.
                 if _repeats(new, other):
                     found.setdefault(new.lesson.id, other.lesson.id)
                 elif _repeats(other, new):
@@ -82,7 +84,10 @@ def _repeats(one: _Said, other: _Said) -> bool:
     """Return whether a lesson says nothing that the other one does not say as well."""
     few = len(one.words)
     many = len(other.words)
-    if few >= many or few < SHARE * many or one.lesson.by_person:
+    # Two lessons with the same words are one already: the words are their id.
+    is_shorter = few < many
+    says_nearly_all = few >= SHARE * many
+    if not is_shorter or not says_nearly_all or one.lesson.by_person:
         return False
     return _in_order(one.words, other.words)
 

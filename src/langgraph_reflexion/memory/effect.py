@@ -5,7 +5,7 @@ from math import sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from langgraph_reflexion.memory.records import Tally
+from langgraph_reflexion.memory.summaries import Tally
 
 MIN_TRIALS = 10
 """Minimum number of first trials with a lesson, and of others without it, before it can be retired."""
@@ -15,11 +15,12 @@ ALPHA = 0.01
 
 
 def _won(tally: Tally) -> Counter[str]:
-    """Return the first trials that succeeded, by kind, within what is possible: an imported file may say anything."""
+    """Return the first trials that succeeded, by kind."""
     won = Counter[str]()
     for kind, played in tally.first.items():
-        succeeded = max(tally.first_succeeded.get(kind, 0), 0)
-        won[kind] = min(succeeded, played)
+        succeeded = tally.first_succeeded.get(kind, 0)
+        # Within what is possible, as an imported file may say anything.
+        won[kind] = min(max(succeeded, 0), played)
     return won
 
 
@@ -30,11 +31,13 @@ def effect(tally: Tally, all_trials: Tally) -> tuple[float | None, bool]:
     so that a lesson is not retired for being recalled where tasks are hard. It is retired where the test of Cochran,
     Mantel and Haenszel gives so few successes a probability below `ALPHA`.
     """
+    # Most lessons have been shown in few trials, and need no tables.
     if sum(tally.first.values()) < MIN_TRIALS:
         return None, False
     tables = _tables(tally, all_trials)
     trials = sum(table.with_it for table in tables)
     others = sum(table.without for table in tables)
+    # Again, as kinds of task without trials of both sorts have no table.
     if min(trials, others) < MIN_TRIALS:
         return None, False
     succeeded = sum(table.won_with_it for table in tables)
@@ -44,7 +47,9 @@ def effect(tally: Tally, all_trials: Tally) -> tuple[float | None, bool]:
     # With the usual correction for continuity.
     fewer = by_chance - succeeded - 0.5
     significant = NormalDist().inv_cdf(1 - ALPHA) * sqrt(variance)
-    return expected / trials, variance > 0 and fewer > significant
+    # Without any variance, all trials of each kind have succeeded, or none: nothing can be said.
+    retires = variance > 0 and fewer > significant
+    return expected / trials, retires
 
 
 class _Table(NamedTuple):
@@ -81,6 +86,7 @@ def _tables(tally: Tally, all_trials: Tally) -> list[_Table]:
     tables = []
     for kind, with_it in tally.first.items():
         without = all_trials.first.get(kind, 0) - with_it
+        # An imported file may say that fewer trials were played than had the lesson.
         if with_it and without > 0:
             tables.append(_Table(with_it, without, mine_won[kind], won[kind]))
     return tables

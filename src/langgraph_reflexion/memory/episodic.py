@@ -118,6 +118,7 @@ class EpisodicMemory:
 
         reply = await Prompt(render).ask(client, None, config, call)
         text = f"{CONDENSED} {read_reflection(reply.text)}"
+        # The number of the newest: these numbers say which trials have been reflected on.
         return Reflection(trial=older[-1]["trial"], text=text)
 
 
@@ -182,6 +183,7 @@ PROMPT_MARKS = (
 """How lines of our own prompts begin, in small letters: a model that continues the prompt writes them as well."""
 
 _MARKS = "|".join(map(re.escape, PROMPT_MARKS))
+# `*+` never gives back what it has matched: a line of many bars or stars is read once, and not again and again.
 _INVENTED = re.compile(
     rf"^(?:[^\S\n]|[|>*_#-])*+(?:(?:thought|action|observation)[ \t\d]*:|status: |{_MARKS}|"
     r"what you write down after |(?:one|\d+) attempts? at this task w|--- )",
@@ -198,11 +200,13 @@ def read_reflection(text: str) -> str:
     Args:
         text: The model's reply.
     """
+    said = text.rpartition("</think>")[2]
     # The patterns below need not read megabytes.
-    text = text.rpartition("</think>")[2][: 10 * LONGEST]
+    text = said[: 10 * LONGEST]
     labelled = _LABEL.sub("", text.strip())
     # Lines end at more characters than a pattern's `^` knows, such as U+2028.
-    said = "\n".join(line.rstrip() for line in labelled.splitlines() if line.strip())
+    lines = [line.rstrip() for line in labelled.splitlines() if line.strip()]
+    said = "\n".join(lines)
     for invented in _INVENTED.finditer(said):
         # A reply may begin like a step; what follows the first line is no reflection.
         if invented.start():
@@ -270,7 +274,8 @@ class MapMemory:
         # A cue is the beginning of the reply, so nothing may come after it.
         last = messages[-1]
         before_cue = last.text.removesuffix(cue).rstrip("\n")
-        content = "\n\n".join(filter(None, [before_cue, drawn, cue]))
+        parts = [before_cue, drawn, cue]
+        content = "\n\n".join(filter(None, parts))
         return [*messages[:-1], last.model_copy(update={"content": content})]
 
     def _draw(self, state: ReflexionState) -> MemoryMap:

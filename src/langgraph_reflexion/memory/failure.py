@@ -123,6 +123,7 @@ def trial_facts(state: ReflexionState) -> list[str]:
     if times > 1:
         last = taken[-1]["text"]
         facts.append(f'The last action, "{last}", was taken {times} times in a row.')
+    # An action that could not be read has no name.
     unknown = [action["text"] for action in taken if not action["name"]]
     if unknown:
         share = f"{len(unknown)} of the {len(taken)} actions"
@@ -154,9 +155,11 @@ def attempt_facts(state: ReflexionState) -> list[str]:
     answers = state.get("answers", [])
     digest = digest_of(answer)
     if answer and digest in answers:
+        # `reflect` has added one digest for each failed attempt, in their order.
         earlier = answers.index(digest) + 1
         facts.append(f"The answer is the same as in failed attempt {earlier}.")
     calls = calls_of(state["trajectory"])
+    # The last record is that of this attempt. An agent that never calls a tool may have none.
     called_before = any(record["actions"] for record in state["trials"][:-1])
     if not calls and called_before:
         facts.append("No tool was called in this attempt.")

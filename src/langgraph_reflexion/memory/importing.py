@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError, explain
-from langgraph_reflexion.memory.records import RECORDS, ArchivedLesson, LessonSource, LessonSummary, Record, now
-from langgraph_reflexion.memory.snapshot import LessonSnapshot
+from langgraph_reflexion.memory.records import LessonSource, Record, now
+from langgraph_reflexion.memory.snapshot import RECORDS, LessonSnapshot
 from langgraph_reflexion.memory.store import LessonStore
+from langgraph_reflexion.memory.summaries import ArchivedLesson, LessonSummary
 from langgraph_reflexion.support.files import read_rows
 
 
@@ -54,8 +55,12 @@ async def add_records(store: LessonStore, records: Sequence[Record]) -> int:
         The number of new lessons.
     """
     before = await store.snapshot()
-    imported = [_imported(record) for record in records]
-    await store.add([record for record in imported if _is_new(record, before)])
+    added = []
+    for record in records:
+        imported = _imported(record)
+        if _is_new(imported, before):
+            added.append(imported)
+    await store.add(added)
     after = await store.snapshot()
     return len(after.lessons.keys() - before.lessons.keys())
 
@@ -74,6 +79,7 @@ def _exported(snapshot: LessonSnapshot) -> list[Record]:
     records.extend(snapshot.records["edits"].values())
     records.extend(snapshot.records["merges"].values())
     records.append(summary.model_copy(update=counted))
+    # Each under the name that it came with, so that whoever has its numbers already does not count them twice.
     foreign = [each for each in snapshot.records["summaries"].values() if each is not snapshot.own]
     records.extend(foreign)
     records.extend(snapshot.records["archived"].values())
@@ -83,7 +89,8 @@ def _exported(snapshot: LessonSnapshot) -> list[Record]:
 def _imported(record: Record) -> Record:
     """Return the record as the store keeps it: a summary stays apart from the store's own."""
     if isinstance(record, LessonSource):
-        return record.model_copy(update={"lesson_id": ""})  # a file may say anything
+        # A file may say anything: without this id, the text says which lesson it is.
+        return record.model_copy(update={"lesson_id": ""})
     if isinstance(record, LessonSummary):
         return record.model_copy(update={"foreign": True})
     return record
@@ -92,11 +99,12 @@ def _imported(record: Record) -> Record:
 def _is_new(record: Record, before: LessonSnapshot) -> bool:
     known = before.records[record.stored_as].get(record.key)
     if isinstance(record, LessonSource):
+        # A source that is known must not bring its lesson back from the archive: only a trial or a person does so.
         return known is None and record.key not in _archived_sources(before)
     if not isinstance(record, LessonSummary):
         return known is None
     if before.own and record.origin == before.own.origin:
-        # It comes from here.
+        # It was exported from here, where all that it has counted is counted already.
         return False
     # A newer summary of the same namespace has counted what the older one has.
     return not isinstance(known, LessonSummary) or known.date < record.date

@@ -79,6 +79,7 @@ class Lessons:
             learn: LearnWhen = "never"
             if self.learn:
                 learn = "now"
+            # A frozen dataclass can set its own fields in no other way.
             object.__setattr__(self, "learn", learn)
         one_of("Lessons(learn=...)", self.learn, get_args(LearnWhen))
         if self.count < 1:
@@ -123,6 +124,7 @@ class LessonMemory:
             return {}
         # A graph without a store is refused before anything is spent.
         self.store_of(self.lessons, config)
+        # Not the thread's id: the same task may be played on a thread again, and counts again.
         return {"lessons": [], "lesson_key": uuid.uuid4().hex}
 
     async def recall(self, task: Task, observation: str, config: RunnableConfig) -> Update:
@@ -132,6 +134,7 @@ class LessonMemory:
         if not self.lessons.recall:
             return {"lessons": []}
         store = self.store_of(self.lessons, config)
+        # A held-out task measures what others have taught: a lesson of its own would tell the answer.
         held_out = task["id"] in self.lessons.held_out
         search = partial(store.recall, task, observation, self.lessons.count, of_others=held_out)
         found = await self.options.retries(search)
@@ -177,12 +180,15 @@ class LessonMemory:
             last: Whether the task has failed with this trial, and no reflection on it follows.
         """
         lessons = self.lessons
+        # Without a verdict, a fault or a budget has ended the trial: that says nothing about the lessons it had.
         if lessons is None or record["verdict"] is None or not self._learns(state):
             return {}
         store = self.store_of(lessons, config)
         update: Update = {}
         records: list[Record] = []
-        queues = self._defers and affordable and (last or record["verdict"])
+        # After any other trial, the reflection that the next one needs is the lesson.
+        no_reflection_follows = last or record["verdict"]
+        queues = self._defers and affordable and no_reflection_follows
         if queues:
             records.append(self._queued(state, record, config))
         elif record["verdict"] and affordable:
@@ -192,11 +198,15 @@ class LessonMemory:
             after = state.copy()
             after["usage"] = paid["usage"]
             self.budgets.record(after, config)
-            update = {"trials": [{**record, **for_record(paid)}], **paid}
+            accounted = dict(record)
+            accounted.update(for_record(paid))
+            update = {"trials": [accounted]}
+            update.update(paid)
             records.append(self.source(state, config, text, "success"))
         records.append(self.use(state, config, success=record["verdict"]))
         await self._add(store, *records)
         await self.options.retries(store.tidy)
+        # Only now is the trial in the store, where the worker looks for it.
         if queues:
             self.queue.start(store)
         return update
@@ -278,6 +288,7 @@ class LessonMemory:
         if queued and queued.success:
             # Its lesson would praise what has failed.
             await self.options.retries(partial(store.dequeue, queued))
+        # The key of a trial's source does not depend on the text.
         praised = self.source(state, config, "", "success").key
         await self.options.retries(partial(store.withdraw, praised))
 
@@ -308,7 +319,7 @@ class LessonMemory:
         try:
             return await self.from_success(state, config)
         except ModelFault as fault:
-            # The task is solved all the same.
+            # The task is solved all the same. The fault may quote a whole page of a server's.
             note(f"lesson: none, {fault}"[:300])
             return ""
 

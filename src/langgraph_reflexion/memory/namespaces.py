@@ -19,6 +19,7 @@ EVERYONE = "everyone"
 USER = "user-"
 """How the last part begins where a user is named."""
 
+# LangGraph returns ten records where no limit is given, and has no way to ask for all.
 NO_LIMIT = 10_000_000
 """More records than a store holds."""
 
@@ -29,6 +30,7 @@ async def in_store(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
     Raises:
         Fault: the store failed.
     """
+    # Each store raises the errors of its database, and callers are to know one kind alone.
     try:
         try:
             return list(await store.abatch(operations))
@@ -41,9 +43,20 @@ async def in_store(store: BaseStore, operations: Sequence[Op]) -> list[Any]:
 
 def escape_name(name: str) -> str:
     """Escape a name for a namespace: some stores read patterns in it, or ignore its case."""
-    return re.sub(r"[^a-z0-9-]", lambda found: f"={ord(found[0]):x}=", name)
+    # `=` is escaped as well, so that no two names become the same one.
+    return re.sub(r"[^a-z0-9-]", _escaped, name)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"={number:x}="
 
 
 def unescape_name(part: str) -> str:
     """Return the name that was escaped."""
-    return re.sub("=([0-9a-f]+)=", lambda found: chr(int(found[1], 16)), part)
+    return re.sub("=([0-9a-f]+)=", _unescaped, part)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    number = int(found[1], 16)
+    return chr(number)

@@ -55,6 +55,7 @@ class LearningQueue:
 
     def __init__(self) -> None:
         self.work: Work | None = None
+        # A task belongs to the event loop that it was made on, and a graph may be called from one loop after another.
         self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
 
     def start(self, store: LessonStore) -> None:
@@ -67,7 +68,7 @@ class LearningQueue:
         waiting.stores[queue] = store
         at_work = [task for task in waiting.tasks if not task.done()]
         if len(at_work) >= MOST_WORKERS or queue in waiting.at_work:
-            # One that is at work looks again when it has finished.
+            # A worker looks for further queues when it has finished with its own.
             return
         # Neither callbacks nor traces of the run, which may be over before.
         outside = contextvars.Context()
@@ -81,6 +82,7 @@ class LearningQueue:
     async def _work_off(self, work: Work, waiting: "_Waiting") -> None:
         while store := waiting.next():
             queue = _queue_of(store)
+            # No other task runs between `next` and this, as nothing is awaited.
             waiting.at_work.add(queue)
             try:
                 await work(store)
@@ -126,22 +128,34 @@ def to_json(state: ReflexionState, record: TrialRecord) -> dict[str, Any]:
         record: The record of the trial.
     """
     given = cast(dict[str, Any], state)
-    kept = {name: given[name] for name in KEPT if name in given}
+    kept: dict[str, Any] = {}
+    for name in KEPT:
+        if name in given:
+            kept[name] = given[name]
     # What an environment or an evaluator has prepared is of no use, and may be large or secret.
     kept["task"] = {
         "id": state["task"]["id"],
         "instruction": state["task"]["instruction"][:LONGEST_KEPT],
         "kind": state["task"].get("kind") or "",
     }
-    if state["evaluation"]:
-        kept["evaluation"] = {**state["evaluation"], "feedback": state["evaluation"]["feedback"][:LONGEST_KEPT]}
-    kept["episode"] = kept["episode"] | {"snapshot": None}
-    kept["trials"] = [*state["trials"], record][-2:]
+    evaluation = state["evaluation"]
+    if evaluation:
+        shortened = evaluation.copy()
+        shortened["feedback"] = evaluation["feedback"][:LONGEST_KEPT]
+        kept["evaluation"] = shortened
+    # A snapshot may be large, and nobody plays on.
+    episode = state["episode"].copy()
+    episode["snapshot"] = None
+    kept["episode"] = episode
+    # With the record before, which says whether tools were called until then (`attempt_facts`).
+    trials = [*state["trials"], record]
+    kept["trials"] = trials[-2:]
     kept["trajectory"] = bounded_trial(state["trajectory"])
     kept["messages"] = messages_to_dict(_said(state.get("messages") or []))
     attempt = state.get("attempt")
     if attempt:
         answer = as_text(attempt["result"])[:LONGEST_KEPT]
+        # Without the agent's own messages and state, which are in the trajectory as far as a prompt shows them.
         kept["attempt"] = {
             "messages": [],
             "ended": attempt["ended"],
@@ -157,6 +171,7 @@ def from_json(kept: dict[str, Any]) -> ReflexionState:
     """Return the state that `to_json` has kept."""
     state = kept.copy()
     state["messages"] = messages_from_dict(kept["messages"])
+    # What `to_json` leaves out and the nodes expect in every state.
     state.update(status="failed", notes=[], usage={}, prompt_budget=None)
     return cast(ReflexionState, state)
 

@@ -20,22 +20,17 @@ MAX_CHARACTERS = 4000
 SHOWN_CHARACTERS = 800
 """Characters of a lesson in a prompt."""
 
-KNOWN_TASKS = 1000
-"""Ids of tasks that are kept for a lesson: the latest that taught it."""
-
-KNOWN_KEYS = 1000
-"""Keys of removed records that a summary keeps."""
-
 KNOWN_MERGES = 200
 """Merged lessons of which nothing is left but their id: the latest, which tasks that are running may still have."""
 
-KNOWN_KINDS = 100
-"""Kinds of task that are counted apart; further ones are counted together, as the kind of no name."""
+PERSON = "person"
+"""The outcome of a source that a person has written."""
 
 CHANGED_VERDICT = "a changed verdict"
 """Who retires a lesson, and brings it back, when the verdict on the trial that taught it changes."""
 
-_WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")  # and signs that change the meaning of numbers
+# Words, and signs that change the meaning of numbers: a `-` only before a number, and not within a range such as 3-5.
+_WORDS = re.compile(r"\w+|!=|[<>=+]+|(?<![\w)])-(?=\d)")
 _INVISIBLE = re.compile(r"[^\S\n]|[\u0000-\u0009\u000b-\u001f\u007f-\u009f]")
 _CHAT_MARKS = re.compile(r"<(?=[|\uff5c/]|<SYS|s>|start_of_|end_of_)|\[(?=/?INST)", re.IGNORECASE)
 
@@ -47,9 +42,15 @@ def plain(text: str, limit: int = MAX_CHARACTERS) -> str:
     # Nearly all texts in a store are plain already, and this is much faster than the rest.
     if _is_plain(text) and len(text) <= limit:
         return text
-    text = _INVISIBLE.sub(" ", text.encode("utf-8", "replace").decode())
-    text = "".join(each for each in text if each == "\n" or unicodedata.category(each)[0] != "C")
-    text = unicodedata.normalize("NFC", text).strip()
+    # Half of a character, which JSON can escape, becomes a question mark: databases store UTF-8.
+    whole = text.encode("utf-8", "replace").decode()
+    # Before the next step, which would join the words on both sides of a tab.
+    spaced = _INVISIBLE.sub(" ", whole)
+    # Category C has marks without width, and those that turn the direction of writing. They could hide words from the
+    # person who reviews a lesson.
+    visible = "".join(each for each in spaced if each == "\n" or unicodedata.category(each)[0] != "C")
+    # The same letters in other code points would be another lesson.
+    text = unicodedata.normalize("NFC", visible).strip()
     if len(text) <= limit:
         return text
     return f"{text[: limit - 4].rstrip()} ..."
@@ -71,6 +72,7 @@ def escape_for_prompt(text: str) -> str:
     line = " ".join(plain(text, SHOWN_CHARACTERS).split())
     # A blank after its first character makes a mark a text like any other.
     unmarked = _CHAT_MARKS.sub(r"\g<0> ", line)
+    # Cut once more, as the blanks have made it longer.
     return json.dumps(plain(unmarked, SHOWN_CHARACTERS), ensure_ascii=False)
 
 
@@ -87,11 +89,14 @@ def words_and_signs(text: str) -> list[str]:
 def lesson_id(text: str) -> str:
     """Return the id of a lesson: the same for texts that differ in case, blanks and punctuation alone."""
     words = " ".join(words_and_signs(text.casefold()))
+    # A text without any word, such as an emoji, stands for itself.
     return _digest(words or text)
 
 
 def _digest(*parts: Any) -> str:
-    encoded = json.dumps(parts, sort_keys=True, ensure_ascii=False).encode("utf-8", "replace")
+    # JSON keeps the parts apart: "a", "bc" and "ab", "c" have different digests.
+    written = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+    encoded = written.encode("utf-8", "replace")
     return hashlib.blake2b(encoded, digest_size=8).hexdigest()
 
 
@@ -114,7 +119,21 @@ class Record(BaseModel):
 
     def stored(self) -> dict[str, Any]:
         """Return it as plain JSON."""
+        # The key of an edit is a digest of this: a field that a later version adds must not change it.
         return self.model_dump(exclude_none=True)
+
+    def distinct_fields(self) -> list[str]:
+        """Return the fields to search, without those that are empty or say the same as another one.
+
+        An embedding costs money, and LangGraph's InMemoryStore refuses a record with two equal texts.
+        """
+        values = self.stored()
+        fields: dict[str, str] = {}
+        for field in self.searched:
+            text = values.get(field)
+            if text and text not in fields:
+                fields[text] = field
+        return list(fields.values())
 
 
 class LessonSource(Record):
@@ -124,7 +143,7 @@ class LessonSource(Record):
     searched: ClassVar[list[str]] = ["instruction", "observation", "text"]
 
     text: Text
-    outcome: str = "person"
+    outcome: str = PERSON
     """The trial's outcome, `failure` or `success`; `person` for a lesson that a person wrote."""
     task: str = ""
     """The task's id."""
@@ -154,6 +173,7 @@ class LessonSource(Record):
     def key(self) -> str:
         # A trial teaches one lesson, even if its node is run again and the model says something else.
         text = ""
+        # A person's lesson belongs to no trial, and only its text tells it from others.
         if not self.task:
             text = self.text
         if self.words:
@@ -195,6 +215,7 @@ class LessonUse(Record):
         # A changed verdict stands beside the one that was counted before.
         if self.before is None:
             return trial_key(self.run, self.task, self.trial)
+        # Each change has a key of its own, so that all of them are counted.
         if self.turn is None:
             return _digest(self.run, self.task, self.trial, "changed")
         return _digest(self.run, self.task, self.trial, "changed", self.turn)
@@ -282,142 +303,5 @@ class LessonMerge(Record):
 
     @property
     def key(self) -> str:
+        # A lesson is merged into one other: a later merge replaces the record.
         return self.lesson
-
-
-class Tally(BaseModel):
-    """Trials, counted."""
-
-    model_config = ConfigDict(strict=True)
-
-    trials: int = 0
-    succeeded: int = 0
-    first: dict[str, int] = Field(default_factory=dict)
-    """First trials by kind of task."""
-    first_succeeded: dict[str, int] = Field(default_factory=dict)
-
-    def count(self, use: LessonUse) -> None:
-        """Count a trial, or the change of its verdict."""
-        trials = 1
-        succeeded = int(use.success)
-        if use.before is not None:
-            # The trial has been counted, with the verdict before.
-            trials = 0
-            succeeded -= int(use.before)
-        self.trials += trials
-        self.succeeded += succeeded
-        if use.trial == 1:
-            self._count_first(use.kind, trials, succeeded)
-
-    def add(self, other: "Tally") -> None:
-        """Add what another one has counted."""
-        self.trials += other.trials
-        self.succeeded += other.succeeded
-        for kind, trials in other.first.items():
-            self._count_first(kind, trials, other.first_succeeded.get(kind, 0))
-
-    def _count_first(self, kind: str, trials: int, succeeded: int) -> None:
-        # Tasks may come from anybody, and a summary must not grow with them.
-        if kind not in self.first and len(self.first) >= KNOWN_KINDS:
-            kind = ""
-        before = self.first.get(kind, 0)
-        succeeded_before = self.first_succeeded.get(kind, 0)
-        self.first[kind] = before + trials
-        self.first_succeeded[kind] = succeeded_before + succeeded
-
-
-class LessonTally(Tally):
-    """The trials whose prompts had a lesson, and those that taught it, counted."""
-
-    sources: int = 0
-    """Trials that taught it, and people who wrote it."""
-    outcomes: list[str] = Field(default_factory=list)
-    """The outcomes of its sources, each once."""
-    tasks: list[str] = Field(default_factory=list)
-    """The ids of the tasks that taught it, the latest `KNOWN_TASKS`."""
-    last: str = ""
-    """The date of the last trial that taught or had it."""
-
-    def count(self, use: LessonUse) -> None:
-        super().count(use)
-        self.last = max(self.last, use.date)
-
-    def teach(self, source: LessonSource) -> None:
-        """Count a source."""
-        self.sources += 1
-        self.last = max(self.last, source.date)
-        self._know([source.outcome], [source.task])
-
-    def add(self, other: Tally) -> None:
-        super().add(other)
-        if isinstance(other, LessonTally):
-            self.sources += other.sources
-            self.last = max(self.last, other.last)
-            self._know(other.outcomes, other.tasks)
-
-    def copied(self) -> "LessonTally":
-        """Return a copy that is counted further on its own: much faster than to add it to an empty one."""
-        # The lists are replaced when they change, and need no copy.
-        own = {"first": dict(self.first), "first_succeeded": dict(self.first_succeeded)}
-        return self.model_copy(update=own)
-
-    def _know(self, outcomes: list[str], tasks: list[str]) -> None:
-        # Nearly always, as numbers are added to an empty tally.
-        if not self.tasks:
-            self.outcomes = list(outcomes)
-            self.tasks = list(tasks)
-            return
-        self.outcomes = sorted({*self.outcomes, *outcomes})
-        known = list(dict.fromkeys(self.tasks + tasks))
-        self.tasks = known[-KNOWN_TASKS:]
-
-
-class LessonSummary(Record):
-    """The records of a namespace, added up.
-
-    A summary is never changed. The next generation is made of it and of the records that came since, and what it has
-    counted is removed only with the generation after that: so nothing is lost or counted twice where processes tidy
-    up at the same time, or are killed.
-    """
-
-    stored_as = "summaries"
-
-    origin: str
-    """The namespace that it comes from: a summary of another one is kept as it is, and replaced by a newer one."""
-    generation: int
-    date: str
-    foreign: bool = False
-    """Whether it was imported from another namespace."""
-    trials: Tally
-    """All trials, with lessons or without."""
-    lessons: dict[str, LessonTally]
-    counted: list[str] = Field(default_factory=list)
-    """The keys of the sources and uses in the store that it has counted."""
-    removed: list[str] = Field(default_factory=list)
-    """The keys of the latest `KNOWN_KEYS` records that were removed: a node that is run again writes its own anew."""
-
-    @property
-    def key(self) -> str:
-        if self.foreign:
-            return f"from-{self.origin}"
-        return f"own-{self.generation:010d}"
-
-
-class ArchivedLesson(Record):
-    """A lesson beyond the limit: kept, and never recalled until a person restores it or a trial teaches it again."""
-
-    stored_as = "archived"
-
-    lesson: str
-    date: str
-    source: LessonSource
-    tally: LessonTally
-
-    @property
-    def key(self) -> str:
-        return self.lesson
-
-
-RECORDS: dict[str, type[Record]] = {
-    each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonMerge, LessonSummary, ArchivedLesson)
-}

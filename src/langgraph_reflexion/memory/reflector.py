@@ -55,6 +55,7 @@ class Reflector:
     @classmethod
     def of(cls, given: object) -> "Reflector | None":
         """Return the reflector for a function or object; None for a chat model, a name, or None."""
+        # A class is callable as well, and would return an object in place of a text.
         if given is None or isinstance(given, str | Runnable | type):
             return None
         if callable(given) or isinstance(given, GeneratesReflections):
@@ -85,6 +86,7 @@ class Reflector:
         if inspect.iscoroutinefunction(self.call.function):
             written = await self.call(known)
         else:
+            # In a thread, as a plain function may wait for a model of its own.
             written = await to_thread(self.call, known)
         # A plain function or an object may return a coroutine all the same.
         if inspect.isawaitable(written):

@@ -3,31 +3,35 @@
 import re
 import sqlite3
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.memory.effect import effect
+from langgraph_reflexion.memory.merges import merged_lessons
 from langgraph_reflexion.memory.records import (
     CHANGED_VERDICT,
-    RECORDS,
-    ArchivedLesson,
+    PERSON,
     LessonEdit,
+    LessonMerge,
     LessonSource,
-    LessonSummary,
-    LessonTally,
     LessonUse,
     Record,
-    Tally,
 )
+from langgraph_reflexion.memory.summaries import ArchivedLesson, LessonSummary, LessonTally, Tally
 
-_PERSON = "person"
-"""The outcome of a source that a person has written."""
+RECORDS: dict[str, type[Record]] = {
+    each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonMerge, LessonSummary, ArchivedLesson)
+}
+"""The kinds of record of which a snapshot is assembled, by the last part of their namespace."""
 
+# By porter's stems, a search for "open" finds "opened" as well.
 _TABLE = "CREATE VIRTUAL TABLE lessons USING fts5(id UNINDEXED, about, tokenize='porter unicode61')"
+# By id where the score is the same, so that a run finds the same lessons when it is repeated.
 _SEARCH = "SELECT id FROM lessons WHERE about MATCH ? ORDER BY bm25(lessons), id"
+# Left out of a search, as they would find nearly every lesson.
 _FUNCTION_WORDS = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
     "this to was will with"
@@ -86,7 +90,7 @@ class Lesson:
     @property
     def by_person(self) -> bool:
         """Whether a person has written or changed it: then it is never merged into another one."""
-        return bool(self.edits) or _PERSON in self.outcomes
+        return bool(self.edits) or PERSON in self.outcomes
 
     @property
     def tasks(self) -> set[str]:
@@ -158,13 +162,19 @@ class LessonSnapshot:
         by_kind: dict[str, dict[str, Any]] = {}
         for kind in RECORDS:
             by_kind[kind] = dict(records.get(kind, {}))
-        self.own: LessonSummary | None = None
+        self.own = _latest_own(by_kind["summaries"].values())
         self.superseded: list[str] = []
-        by_kind["summaries"] = self._latest(by_kind["summaries"])
+        for key, summary in list(by_kind["summaries"].items()):
+            # A later generation of this namespace's summary has counted what the earlier ones have. One that was
+            # imported counts beside it.
+            if summary is not self.own and not summary.foreign:
+                self.superseded.append(key)
+                del by_kind["summaries"][key]
         self.records: Mapping[str, Mapping[str, Record]] = by_kind
         self.uses: list[LessonUse] = sorted(by_kind["uses"].values(), key=_by_date_and_run)
         self.counted: set[str] = set()
-        self.merged = _merged(by_kind)
+        # Before anything is counted: the numbers of merged lessons belong to the lesson that is left.
+        self.merged = merged_lessons(by_kind)
         self.trials = Tally()
         self._tallies = _Tallies()
         for summary in by_kind["summaries"].values():
@@ -201,6 +211,7 @@ class LessonSnapshot:
 
         def rank(lesson: Lesson) -> tuple[Any, ...]:
             stays = lesson.kept or lesson.id in newest
+            # By id at last, so that all processes archive the same of two lessons that are equally useful.
             return stays, lesson.usefulness, lesson.id
 
         ranked = sorted(self.live, key=rank, reverse=True)
@@ -217,26 +228,16 @@ class LessonSnapshot:
             generation = self.own.generation + 1
             self._add_summary(self.own, trials, tallies)
         self._count_records(trials, tallies)
+        # Also what earlier summaries have counted and the store still has: it must not be counted again.
+        counted = sorted([*self.records["sources"], *self.records["uses"]])
         return LessonSummary(
             origin=origin,
             generation=generation,
             date=date,
             trials=trials,
             lessons=dict(sorted(tallies.found.items())),
-            counted=sorted([*self.records["sources"], *self.records["uses"]]),
+            counted=counted,
         )
-
-    def _latest(self, summaries: Mapping[str, LessonSummary]) -> dict[str, LessonSummary]:
-        """Find this namespace's latest summary, and return it with those of other namespaces."""
-        own = [summary for summary in summaries.values() if not summary.foreign]
-        self.own = max(own, key=lambda summary: summary.generation, default=None)
-        latest = {}
-        for summary in summaries.values():
-            if summary.foreign or summary is self.own:
-                latest[summary.key] = summary
-            else:
-                self.superseded.append(summary.key)
-        return latest
 
     def _count_records(self, trials: Tally, tallies: _Tallies) -> None:
         """Count the sources and uses that are not in a summary."""
@@ -261,7 +262,8 @@ class LessonSnapshot:
 
     def _shown(self, use: LessonUse) -> list[str]:
         """Return the ids of the lessons in a trial's prompt; of lessons that are one by now, that one once."""
-        return list(dict.fromkeys(self.id_of(lesson) for lesson in use.lessons))
+        shown = [self.id_of(lesson) for lesson in use.lessons]
+        return list(dict.fromkeys(shown))
 
     def _assembled(self, records: Mapping[str, Mapping[str, Any]]) -> dict[str, Lesson]:
         """Return the lessons by id, each with its records."""
@@ -272,7 +274,7 @@ class LessonSnapshot:
         for source in by_date:
             key = self.id_of(source.lesson)
             if key not in found:
-                # Its first source has its text.
+                # The first source has the lesson's text.
                 found[key] = Lesson(key, source.text, [], [], [], self._tallies.of(key))
             found[key].sources.append(source)
         for key, old in records["archived"].items():
@@ -324,11 +326,19 @@ class LessonSnapshot:
         if not quoted:
             return []
         rows = [(lesson.id, lesson.about) for lesson in self.live]
+        # An index for each search: one that is kept would have to follow what other processes write to the store.
         with closing(sqlite3.connect(":memory:")) as index:
             index.execute(_TABLE)
             index.executemany("INSERT INTO lessons VALUES (?, ?)", rows)
             found = index.execute(_SEARCH, [" OR ".join(quoted)]).fetchall()
         return [key for (key,) in found]
+
+
+def _latest_own(summaries: Iterable[LessonSummary]) -> LessonSummary | None:
+    """Return the latest summary of this namespace, if there is one."""
+    own = [summary for summary in summaries if not summary.foreign]
+    # Not by date: clocks of machines differ.
+    return max(own, key=lambda summary: summary.generation, default=None)
 
 
 def _by_date(item: tuple[str, Any]) -> tuple[str, str]:
@@ -367,52 +377,10 @@ def _apply_edits(lesson: Lesson) -> None:
         lesson.kept = not edit.retired
 
 
-def _merged(records: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the ids of lessons that were merged, each with the id of the lesson that is left.
-
-    A lesson that a person has written or changed stands alone, and so does one whose other lesson is gone, as into
-    the archive.
-    """
-    into: dict[str, str] = {}
-    for merge in records["merges"].values():
-        into[merge.lesson] = merge.into
-    if not into:
-        return into
-    for lesson in _by_people(records):
-        into.pop(lesson, None)
-    present = {source.lesson for source in records["sources"].values()}
-    ends = {lesson: _last_of(into, lesson) for lesson in into}
-    return {lesson: end for lesson, end in ends.items() if end != lesson and end in present}
-
-
-def _by_people(records: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the ids of the lessons that people have written or changed."""
-    found = {edit.lesson for edit in records["edits"].values()}
-    for source in records["sources"].values():
-        if source.outcome == _PERSON:
-            found.add(source.lesson)
-    # Sources that were added up are gone.
-    for summary in records["summaries"].values():
-        for lesson, tally in summary.lessons.items():
-            if _PERSON in tally.outcomes:
-                found.add(lesson)
-    return found
-
-
-def _last_of(into: Mapping[str, str], lesson: str) -> str:
-    """Follow the merges of a lesson to their end."""
-    path = [lesson]
-    while path[-1] in into:
-        following = into[path[-1]]
-        if following in path:
-            # Processes that knew nothing of each other have merged these in a circle: all of them agree on one.
-            return min(path[path.index(following) :])
-        path.append(following)
-    return path[-1]
-
-
 def task_text(kind: str, instruction: str, observation: str) -> str:
     """Return the text that a task is searched by: its kind, instruction and first observation."""
+    # The first observation of many environments quotes the task: its words would count twice.
     if instruction in observation:
         instruction = ""
-    return "\n".join(filter(None, [kind, instruction, observation]))
+    parts = [kind, instruction, observation]
+    return "\n".join(filter(None, parts))

@@ -1,40 +1,36 @@
 """Lessons of one environment and user in a LangGraph store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.memory.databases import open_postgres, open_sqlite
+from langgraph_reflexion.memory.databases import is_postgres, open_postgres, open_sqlite
 from langgraph_reflexion.memory.duplicates import is_same, repeated
 from langgraph_reflexion.memory.namespaces import EVERYONE, NO_LIMIT, ROOT, USER, escape_name, in_store, unescape_name
 from langgraph_reflexion.memory.records import (
     CHANGED_VERDICT,
-    KNOWN_KEYS,
-    KNOWN_MERGES,
-    RECORDS,
-    ArchivedLesson,
     LateVerdict,
     LessonEdit,
-    LessonMerge,
     LessonSource,
-    LessonSummary,
-    LessonTally,
     QueuedTrial,
     Record,
     now,
     plain,
 )
-from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot, age, task_text
-from langgraph_reflexion.support.secrets import public_database
+from langgraph_reflexion.memory.snapshot import RECORDS, Lesson, LessonSnapshot, age, task_text
+from langgraph_reflexion.memory.summaries import ArchivedLesson
+from langgraph_reflexion.memory.tidying import merges, tidied
 from langgraph_reflexion.support.text import one_line
+
+Kind = TypeVar("Kind", bound=Record)
 
 LIMIT = 500
 """Lessons of a namespace, at most, unless `Lessons` says otherwise."""
@@ -44,9 +40,6 @@ LATEST_USES = 200
 
 SIMILAR = 0.95
 """The similarity in a store's index from which on lessons are near-duplicates, if their numbers and names agree."""
-
-ARCHIVED = "archived"
-"""The last part of the namespace that no recall reads."""
 
 
 class LessonStore:
@@ -73,7 +66,7 @@ class LessonStore:
         if user is not None:
             owner = f"{USER}{escape_name(user)}"
         self.namespace = (ROOT, escape_name(environment), owner)
-        # It is set in those of LangGraph's stores that were made with an embedding model.
+        # LangGraph's stores set it if they were made with an embedding model; other stores may not have it.
         self.by_meaning = bool(getattr(store, "index_config", None))
 
     async def snapshot(self, *, archived: bool = True) -> LessonSnapshot:
@@ -86,7 +79,9 @@ class LessonStore:
             ConfigurationError: a record is invalid.
             Fault: the store failed.
         """
-        return await asyncio.to_thread(_assemble, await self._read(archived=archived))
+        items = await self._read(archived=archived)
+        # Other requests of this process need not wait while lessons are counted.
+        return await asyncio.to_thread(_assemble, items)
 
     async def recall(
         self, task: Mapping[str, Any], observation: str, count: int, *, of_others: bool = False
@@ -95,34 +90,33 @@ class LessonStore:
 
         `of_others` leaves out lessons that the task taught itself.
         """
+        # Plain, as the texts of the sources are that it is compared with.
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
-        items = await self._read(archived=False)
-        ranked: list[str] | None = None
+        snapshot = await self.snapshot(archived=False)
         if self.by_meaning:
             # More than are shown: several sources may be one lesson, and some lessons are retired.
-            ranked = await self._similar(query, 10 * count)
-
-        def best() -> list[Lesson]:
-            snapshot = _assemble(items)
-            order = ranked
-            if order is None:
-                order = snapshot.search(query)
-            # A merged one stands for the lesson that is left, each once.
-            left = dict.fromkeys(snapshot.id_of(key) for key in order)
-            found = [snapshot.lessons[key] for key in left if key in snapshot.lessons]
-            fitting = [lesson for lesson in found if not (lesson.retired or lesson.pending)]
-            if of_others:
-                fitting = [lesson for lesson in fitting if task["id"] not in lesson.tasks]
-            return fitting[:count]
-
-        # Other requests of this process need not wait while lessons are counted and searched.
-        return await asyncio.to_thread(best)
+            order = await self._similar(query, 10 * count)
+        else:
+            order = await asyncio.to_thread(snapshot.search, query)
+        # A merged lesson stands for the one that is left, which is shown once.
+        left = dict.fromkeys(snapshot.id_of(key) for key in order)
+        fitting = []
+        for key in left:
+            lesson = snapshot.lessons.get(key)
+            # The index may find a lesson that was added after the snapshot was read.
+            if lesson is None or lesson.retired or lesson.pending:
+                continue
+            if of_others and task["id"] in lesson.tasks:
+                continue
+            fitting.append(lesson)
+        return fitting[:count]
 
     async def _similar(self, query: str, most: int) -> list[str]:
         """Return the ids of the lessons that the store's own index finds, the best match first."""
         [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
         sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
-        return list(dict.fromkeys(source.lesson for source in sources))
+        lessons = [source.lesson for source in sources]
+        return list(dict.fromkeys(lessons))
 
     async def late_verdict(self, key: str) -> LateVerdict | None:
         """Return what was last said of a trial after the fact, if anything was.
@@ -130,23 +124,16 @@ class LessonStore:
         Args:
             key: The key of the trial, `trial_key`.
         """
-        [item] = await in_store(self.store, [GetOp(self._space(LateVerdict.stored_as), key)])
-        if item is None:
-            return None
-        return LateVerdict.model_validate(item.value)
+        return await self._get(LateVerdict, key)
 
     async def queued(self) -> list[QueuedTrial]:
         """Return the trials that are to be learned from, the oldest first."""
-        [found] = await in_store(self.store, [SearchOp(self._space(QueuedTrial.stored_as), limit=NO_LIMIT)])
-        trials = [QueuedTrial.model_validate(item.value) for item in self._own_items(found)]
+        trials = await self._all(QueuedTrial)
         return sorted(trials, key=lambda trial: (trial.date, trial.key))
 
     async def still_queued(self, key: str) -> QueuedTrial | None:
         """Return a queued trial as it is now; None if it was learned from meanwhile."""
-        [item] = await in_store(self.store, [GetOp(self._space(QueuedTrial.stored_as), key)])
-        if item is None:
-            return None
-        return QueuedTrial.model_validate(item.value)
+        return await self._get(QueuedTrial, key)
 
     async def dequeue(self, trial: QueuedTrial) -> None:
         """Remove a trial that was learned from."""
@@ -154,15 +141,12 @@ class LessonStore:
 
     async def spent(self) -> float:
         """Return the money that learning after the fact has cost for this user."""
-        [found] = await in_store(self.store, [SearchOp(self._space(LateVerdict.stored_as), limit=NO_LIMIT)])
-        return sum(LateVerdict.model_validate(item.value).cost for item in self._own_items(found))
+        verdicts = await self._all(LateVerdict)
+        return sum(verdict.cost for verdict in verdicts)
 
     async def source(self, key: str) -> LessonSource | None:
         """Return the source of a lesson by its key; None if there is none, or its lesson was archived."""
-        [item] = await in_store(self.store, [GetOp(self._space("sources"), key)])
-        if item is None:
-            return None
-        return LessonSource.model_validate(item.value)
+        return await self._get(LessonSource, key)
 
     async def counts(self, trial: str) -> bool:
         """Return whether a trial is in the numbers.
@@ -171,6 +155,7 @@ class LessonStore:
             trial: The key of the trial, `trial_key`.
         """
         snapshot = await self.snapshot(archived=False)
+        # The record of a trial that was added up is gone, and its key is in the summary.
         return trial in snapshot.records["uses"] or trial in snapshot.counted
 
     async def add(self, records: Iterable[Record]) -> None:
@@ -181,6 +166,7 @@ class LessonStore:
             if not isinstance(record, LessonSource):
                 operations.append(self._put(record))
                 continue
+            # Nothing was learned: the model gave an empty reply, or its call failed.
             if not record.text:
                 continue
             # One that a person has yet to approve replaces nothing.
@@ -197,31 +183,36 @@ class LessonStore:
         if taught:
             await self._merge_duplicates(taught)
 
-    async def _merge_duplicates(self, taught: Collection[str]) -> None:
+    async def _merge_duplicates(self, taught: set[str]) -> None:
         """Merge the near-duplicates of these lessons, or these lessons into those that say as much."""
         snapshot = await self.snapshot(archived=False)
         into = await asyncio.to_thread(repeated, snapshot, taught)
         if self.by_meaning:
-            for lesson in sorted(taught):
-                if lesson in snapshot.lessons and lesson not in into:
+            # A lesson that was merged into another one is not among the snapshot's.
+            for lesson in sorted(taught & snapshot.lessons.keys()):
+                # The words come first: a search of the index costs an embedding.
+                if lesson not in into:
                     into.update(await self._same_meaning(snapshot.lessons[lesson], snapshot))
         if into:
-            await in_store(self.store, self._merge(into))
-
-    def _merge(self, into: Mapping[str, str]) -> list[PutOp]:
-        """Record that lessons are merged, each into the one that is left."""
-        date = now()
-        return [self._put(LessonMerge(lesson=lesson, into=left, date=date)) for lesson, left in into.items()]
+            await in_store(self.store, [self._put(record) for record in merges(into)])
 
     async def _same_meaning(self, lesson: Lesson, snapshot: LessonSnapshot) -> dict[str, str]:
         """Return the younger one of two lessons that the store's index finds alike, with the older one."""
+        # Not the text that a person has changed it to: the index has the sources' words.
         text = lesson.sources[0].text
         [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=text, limit=10)])
         for item in self._own_items(found):
-            other = snapshot.lessons.get(snapshot.id_of(LessonSource.model_validate(item.value).lesson))
-            if other is None or other is lesson or other.pending or (item.score or 0) < SIMILAR:
+            # Not every store gives a score.
+            score = item.score or 0
+            if score < SIMILAR:
+                continue
+            source = LessonSource.model_validate(item.value)
+            other = snapshot.lessons.get(snapshot.id_of(source.lesson))
+            # The search finds the lesson itself, too.
+            if other is None or other is lesson or other.pending:
                 continue
             older, younger = sorted([lesson, other], key=age)
+            # An index finds "open drawer 1" and "open drawer 2" alike, which are not the same lesson.
             if is_same(older, younger) and not younger.by_person:
                 return {younger.id: older.id}
         return {}
@@ -237,75 +228,26 @@ class LessonStore:
         """
         if not (force or restore or await self._has_many()):
             return
-        items = await self._read(archived=False)
-        snapshot = await asyncio.to_thread(_assemble, items)
-        summary = await asyncio.to_thread(snapshot.summary, now())
+        snapshot = await self.snapshot(archived=False)
         room = self.limit
         if not (force or restore):
             # With some room, so that not every further lesson makes this necessary again.
             room -= self.limit // 20
         kept, beyond = snapshot.split_by_use(room)
-        live = {lesson.id: lesson for lesson in kept}
-        tallies = {key: tally for key, tally in summary.lessons.items() if key in live}
-        counted = set(summary.counted)
-        # Those of an earlier version, which did not look for them.
-        repetitions = await asyncio.to_thread(repeated, snapshot, set(live))
-        puts = self._merge(repetitions)
+        # Those that were archived before, and taught again: their numbers are added to those of the archive.
+        archived: dict[str, ArchivedLesson] = {}
         for lesson in beyond:
-            archived = await self._archive(lesson, summary)
-            puts.append(self._put(archived))
-        removed = self._outdated(snapshot, live)
-        removed += self._old_merges(snapshot)
-        found: ArchivedLesson | None = None
+            before = await self._get(ArchivedLesson, lesson.id)
+            if before:
+                archived[lesson.id] = before
+        restored: ArchivedLesson | None = None
         if restore:
-            found = await self._archived(restore)
-        if found:
-            puts.append(self._put(found.source))
-            # Its tally, added below, has counted this source already.
-            counted.add(found.source.key)
-            restored = tallies.get(found.lesson, LessonTally()).copied()
-            restored.add(found.tally)
-            tallies[found.lesson] = restored
-            removed.append(self._remove(ARCHIVED, found.key))
-        update = {"lessons": tallies, "counted": sorted(counted), "removed": _removed_keys(snapshot, removed)}
-        puts.append(self._put(summary.model_copy(update=update)))
-        await in_store(self.store, [*puts, *removed])
-
-    def _outdated(self, snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[PutOp]:
-        """Remove what the summary before has counted, and the sources of lessons that are archived.
-
-        Of each other lesson the first source stays, which has its text.
-        """
-        counted: set[str] = set()
-        summaries = list(snapshot.superseded)
-        if snapshot.own:
-            counted.update(snapshot.own.counted)
-            summaries.append(snapshot.own.key)
-        removed = [self._remove("summaries", key) for key in summaries]
-        removed += [self._remove("uses", key) for key in snapshot.records["uses"] if key in counted]
-        firsts = {lesson.id: lesson.first_source for lesson in live.values()}
-        for key, source in snapshot.records["sources"].items():
-            if not isinstance(source, LessonSource):
-                continue
-            first = firsts.get(snapshot.id_of(source.lesson))
-            if first is None or (key in counted and source is not first):
-                removed.append(self._remove("sources", key))
-        return removed
-
-    def _old_merges(self, snapshot: LessonSnapshot) -> list[PutOp]:
-        """Remove the merges of lessons of which nothing is left, but for the latest."""
-        needed = set()
-        for source in snapshot.records["sources"].values():
-            if isinstance(source, LessonSource):
-                needed.add(source.lesson)
-        # One that was imported keeps the names that it came with.
-        for summary in snapshot.records["summaries"].values():
-            if isinstance(summary, LessonSummary) and summary.foreign:
-                needed.update(summary.lessons)
-        merges = [each for each in snapshot.records["merges"].values() if isinstance(each, LessonMerge)]
-        spare = [merge for merge in merges if merge.lesson not in needed]
-        spare.sort(key=lambda merge: (merge.date, merge.lesson), reverse=True)
-        return [self._remove("merges", merge.key) for merge in spare[KNOWN_MERGES:]]
+            restored = await self._get(ArchivedLesson, restore)
+        # Other requests of this process need not wait while records are added up.
+        changes = await asyncio.to_thread(tidied, snapshot, kept, beyond, archived, restored)
+        operations = [self._put(record) for record in changes.put]
+        operations += [self._remove(removal.kind, removal.key) for removal in changes.removed]
+        await in_store(self.store, operations)
 
     async def withdraw(self, source: str) -> None:
         """Retire the lesson of a source whose trial was no success after all, unless others taught it as well.
@@ -313,11 +255,10 @@ class LessonStore:
         Args:
             source: The key of the source.
         """
-        snapshot = await self.snapshot(archived=False)
-        found = snapshot.records["sources"].get(source)
-        if not isinstance(found, LessonSource):
+        lesson = await self._taught_by(source)
+        if lesson is None:
             return
-        lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
+        # The tally counts sources whose records are gone, too.
         if lesson.tally.sources == 1 and not lesson.retired:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True, by=CHANGED_VERDICT)])
 
@@ -329,17 +270,23 @@ class LessonStore:
         Args:
             source: The key of the source.
         """
-        snapshot = await self.snapshot(archived=False)
-        found = snapshot.records["sources"].get(source)
-        if not isinstance(found, LessonSource):
+        lesson = await self._taught_by(source)
+        if lesson is None:
             return
-        lesson = snapshot.lessons[snapshot.id_of(found.lesson)]
         decisions = [edit for edit in lesson.edits if edit.retired is not None or edit.approved is not None]
         if not decisions:
             return
         last = decisions[-1]
         if last.retired and last.by == CHANGED_VERDICT:
             await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=False, by=CHANGED_VERDICT)])
+
+    async def _taught_by(self, source: str) -> Lesson | None:
+        """Return the lesson of a source by the source's key; None if there is none, or it was archived."""
+        snapshot = await self.snapshot(archived=False)
+        found = snapshot.records["sources"].get(source)
+        if not isinstance(found, LessonSource):
+            return None
+        return snapshot.lessons[snapshot.id_of(found.lesson)]
 
     async def users(self) -> list[str]:
         """Return the names of the users who have lessons in this environment."""
@@ -355,23 +302,21 @@ class LessonStore:
                 users.add(unescape_name(name.removeprefix(USER)))
         return sorted(users)
 
-    async def _archive(self, lesson: Lesson, summary: LessonSummary) -> ArchivedLesson:
-        tally = LessonTally()
-        before = await self._archived(lesson.id)
-        if before:  # it had been archived, and was taught again
-            tally.add(before.tally)
-        tally.add(summary.lessons.get(lesson.id, LessonTally()))
-        return ArchivedLesson(lesson=lesson.id, date=summary.date, source=lesson.first_source, tally=tally)
-
-    async def _archived(self, lesson: str) -> ArchivedLesson | None:
-        [item] = await in_store(self.store, [GetOp(self._space(ARCHIVED), lesson)])
+    async def _get(self, kind: type[Kind], key: str) -> Kind | None:
+        """Return the record of this kind and key, if the store has it."""
+        [item] = await in_store(self.store, [GetOp(self._space(kind.stored_as), key)])
         if item is None:
             return None
-        return ArchivedLesson.model_validate(item.value)
+        return kind.model_validate(item.value)
+
+    async def _all(self, kind: type[Kind]) -> list[Kind]:
+        """Return all records of a kind."""
+        [found] = await in_store(self.store, [SearchOp(self._space(kind.stored_as), limit=NO_LIMIT)])
+        return [kind.model_validate(item.value) for item in self._own_items(found)]
 
     async def _has_many(self) -> bool:
         """Return whether there are more records than the limits allow, without reading them."""
-        # Whether there is one more than that.
+        # Each finds something only if there is one record more than the limit.
         probes = [
             SearchOp(self._space("sources"), offset=self.limit, limit=1),
             SearchOp(self._space("uses"), offset=LATEST_USES, limit=1),
@@ -381,9 +326,10 @@ class LessonStore:
     def _put(self, record: Record) -> PutOp:
         searched = record.searched
         if self.by_meaning:
-            searched = _without_equals(record)
+            searched = record.distinct_fields()
+        space = self._space(record.stored_as)
         # False keeps a record out of the store's index.
-        return PutOp(self._space(record.stored_as), record.key, record.stored(), searched or False)
+        return PutOp(space, record.key, record.stored(), searched or False)
 
     def _remove(self, kind: str, key: str) -> PutOp:
         return PutOp(self._space(kind), key, None)
@@ -393,8 +339,9 @@ class LessonStore:
         return (*self.namespace, kind)
 
     async def _read(self, *, archived: bool) -> list[Any]:
-        # Sources and uses first: a summary that is written meanwhile then counts no less than what was read.
-        kinds = [kind for kind in RECORDS if archived or kind != ARCHIVED]
+        # Sources and uses are read first, as `RECORDS` has them: a summary that is written meanwhile then counts no
+        # less than what was read.
+        kinds = [kind for kind in RECORDS if archived or kind != ArchivedLesson.stored_as]
         operations = [SearchOp(self._space(kind), limit=NO_LIMIT) for kind in kinds]
         found = await in_store(self.store, operations)
         return self._own_items(chain.from_iterable(found))
@@ -420,49 +367,6 @@ def _assemble(items: Iterable[Any]) -> LessonSnapshot:
                 f"an invalid record of lessons in the store, {item.key!r} in {item.namespace}: {one_line(error)}"
             ) from error
     return LessonSnapshot(records)
-
-
-def _removed_keys(snapshot: LessonSnapshot, removed: Iterable[PutOp]) -> list[str]:
-    """Return the keys of the latest sources and uses that were removed, before and now."""
-    keys: list[str] = []
-    if snapshot.own:
-        keys.extend(snapshot.own.removed)
-        present = set(snapshot.records["sources"]) | set(snapshot.records["uses"])
-        # Removed by another process, whose summary this process or a third one has replaced.
-        keys += [key for key in snapshot.own.counted if key not in present]
-    keys += [operation.key for operation in removed if operation.namespace[-1] in ("sources", "uses")]
-    return list(dict.fromkeys(keys))[-KNOWN_KEYS:]
-
-
-def _without_equals(record: Record) -> list[str]:
-    """Return the fields to search, without those that are empty or say the same as another one.
-
-    An embedding costs money, and LangGraph's InMemoryStore refuses a record with two equal texts.
-    """
-    values = record.stored()
-    fields: dict[str, str] = {}
-    for field in record.searched:
-        text = values.get(field)
-        if text and text not in fields:
-            fields[text] = field
-    return list(fields.values())
-
-
-def is_postgres(where: Path | str | None) -> bool:
-    """Return whether this is the address of a Postgres database."""
-    return str(where).startswith(("postgresql://", "postgres://"))
-
-
-def expect_lessons(where: str) -> None:
-    """Check that there are lessons.
-
-    Raises:
-        ConfigurationError: the file is missing.
-    """
-    if not (is_postgres(where) or Path(where).is_file()):
-        raise ConfigurationError(
-            f"there are no lessons in {public_database(where)}: no such file (lessons import with --env creates it)"
-        )
 
 
 @asynccontextmanager

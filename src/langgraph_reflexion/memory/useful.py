@@ -53,6 +53,7 @@ def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "")
     """
     if not text:
         return "it was cut off before its first sentence ended"
+    # Only at the beginning, where a model refuses: a reflection may quote a refusal further on.
     if _REFUSAL.search(text[:_REFUSAL_WITHIN]):
         return "it refuses to say anything"
     if len(words_of(text)) < FEWEST_WORDS:
@@ -60,8 +61,11 @@ def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "")
     if any(_adds_nothing(text, other) for other in earlier):
         return "it repeats an earlier one"
     runs = _runs(text)
-    if runs and len(runs & _runs(request)) / len(runs) >= PARROTED:
+    parroted = runs & _runs(request)
+    # A text of fewer words than a run has none.
+    if runs and len(parroted) / len(runs) >= PARROTED:
         return "it repeats the request for it"
+    # One such word is no sign: a good reflection may say "in the next trial".
     speaks_of_form = len(_FORM.findall(text)) >= 2
     if speaks_of_form and not _content(text) & _content(seen):
         return "it speaks of the reflection and not of the task"

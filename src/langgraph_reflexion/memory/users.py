@@ -20,12 +20,16 @@ async def users_with_queues(store: BaseStore, environment: str) -> list[str | No
     [spaces] = await in_store(store, [ListNamespacesOp((condition,), limit=NO_LIMIT)])
     users: set[str | None] = set()
     for space in spaces:
-        if len(space) != 4 or space[3] != QueuedTrial.stored_as or space[1] != escape_name(environment):
+        is_queue = len(space) == 4 and space[3] == QueuedTrial.stored_as
+        # Some stores compare the beginning of a namespace as a string, and not its parts.
+        if not is_queue or space[1] != escape_name(environment):
             continue
-        if space[2] == EVERYONE:
+        owner = space[2]
+        if owner == EVERYONE:
             users.add(None)
         else:
-            users.add(unescape_name(space[2].removeprefix(USER)))
+            users.add(unescape_name(owner.removeprefix(USER)))
+    # Python cannot compare None with a name.
     return sorted(users, key=str)
 
 
@@ -33,7 +37,12 @@ async def environments(store: BaseStore) -> list[str]:
     """Return the environments that a store has lessons for."""
     condition = MatchCondition("prefix", (ROOT,))
     [spaces] = await in_store(store, [ListNamespacesOp((condition,), max_depth=2, limit=NO_LIMIT)])
-    return sorted({unescape_name(space[1]) for space in spaces if len(space) == 2})
+    found = set()
+    for space in spaces:
+        # Another library may keep something right under the first part.
+        if len(space) == 2:
+            found.add(unescape_name(space[1]))
+    return sorted(found)
 
 
 async def user_records(store: BaseStore, user: str) -> dict[str, list[Item]]:
@@ -67,7 +76,10 @@ async def forget_user(store: BaseStore, user: str) -> int:
         Fault: the store failed.
     """
     records = await user_records(store, user)
-    removals = [PutOp(item.namespace, item.key, None) for item in chain.from_iterable(records.values())]
+    removals = []
+    for item in chain.from_iterable(records.values()):
+        # LangGraph deletes what is put as None.
+        removals.append(PutOp(item.namespace, item.key, None))
     # A statement of SQL has a limited number of parameters.
     for start in range(0, len(removals), DELETED_AT_ONCE):
         await in_store(store, removals[start : start + DELETED_AT_ONCE])

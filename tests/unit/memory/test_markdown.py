@@ -8,8 +8,8 @@ import yaml
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion import ConfigurationError
+from langgraph_reflexion.memory.block import BEGIN
 from langgraph_reflexion.memory.markdown import (
-    BEGIN,
     MOST,
     find_changes,
     read_block,

@@ -67,6 +67,7 @@ def learn(
         raise ConfigurationError("--feedback-key belongs to --langsmith")
     if not as_json:
         say_starting()
+    # Only now, as these imports take seconds.
     from langgraph_reflexion.lab.feedback import (
         LearnedSoFar,
         checked_feedback,
@@ -83,6 +84,7 @@ def learn(
         feedback = read_feedback(file, graph, user_field)
     else:
         found = _project(str(langsmith), since, feedback_key)
+        # Only the graph knows what it can read as a conversation.
         rows = [row for row in found.rows if is_conversation(graph, row[1]["messages"])]
         found.unreadable += len(found.rows) - len(rows)
         # A trace cannot be corrected: it keeps nobody from learning from the others.
@@ -94,10 +96,16 @@ def learn(
     so_far = LearnedSoFar()
     stopped = _learn(made, lessons, feedback, so_far, concurrency, quiet=as_json)
     if as_json:
-        counts = {"learned": so_far.learned, "known": so_far.known, "useless": so_far.useless}
-        typer.echo(json.dumps({**counts, "usage": so_far.usage}, indent=2))
+        done = {
+            "learned": so_far.learned,
+            "known": so_far.known,
+            "useless": so_far.useless,
+            "usage": so_far.usage,
+        }
+        typer.echo(json.dumps(done, indent=2))
     else:
         typer.echo(so_far.words())
+    # After the numbers, as what was learned before the fault stays.
     if stopped is not None:
         raise typer.Exit(fail(f"{stopped}: the same command continues", 1))
     suggest("lessons", "list", lessons, "--env", env)

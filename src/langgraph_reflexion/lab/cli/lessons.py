@@ -285,7 +285,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False,
 ) -> None:
     """Delete everything that is kept of a user: lessons, numbers and archive."""
-    from langgraph_reflexion.memory.store import expect_lessons
+    from langgraph_reflexion.memory.databases import expect_lessons
     from langgraph_reflexion.memory.users import forget_user, user_records
     from langgraph_reflexion.support.text import count, printable
 
@@ -328,7 +328,8 @@ def _with(
     Raises:
         ConfigurationError: there are no such lessons, or the environment has to be named.
     """
-    from langgraph_reflexion.memory.store import LessonStore, expect_lessons
+    from langgraph_reflexion.memory.databases import expect_lessons
+    from langgraph_reflexion.memory.store import LessonStore
     from langgraph_reflexion.memory.users import environments
 
     async def run(store: "BaseStore") -> T:

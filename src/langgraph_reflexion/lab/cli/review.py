@@ -17,7 +17,8 @@ def pending(where: Where, env: Env = None, user: User = None, as_json: AsJson = 
     from langgraph_reflexion.memory.review import signs_in
     from langgraph_reflexion.support.text import count, printable
 
-    found = [each for each in snapshot_of(where, env, user).live if each.pending]
+    snapshot = snapshot_of(where, env, user)
+    found = [lesson for lesson in snapshot.live if lesson.pending]
     if as_json:
         rows = []
         for each in found:
@@ -29,6 +30,7 @@ def pending(where: Where, env: Env = None, user: User = None, as_json: AsJson = 
     for each in found:
         source = each.first_source
         typer.echo(f"{each.id}  from the {source.outcome} of {printable(source.task)}")
+        # Each line is indented, so that no lesson can forge an entry of this list.
         for line in each.text.split("\n"):
             typer.echo(f"  {printable(line)}")
         signs = signs_in(each.text)
@@ -72,21 +74,26 @@ def learn(
     from langgraph_reflexion.graph.later import alearn_queued
     from langgraph_reflexion.lab.learner import learner
     from langgraph_reflexion.lab.settings import ReflexionSettings
-    from langgraph_reflexion.memory.store import expect_lessons, open_lessons
+    from langgraph_reflexion.memory.databases import expect_lessons
+    from langgraph_reflexion.memory.store import open_lessons
     from langgraph_reflexion.memory.users import environments
     from langgraph_reflexion.support.text import count
 
     prices = {}
     if price is not None:
-        prices[model.partition(":")[2] or model] = price
+        # Prices are given for a model's name without its provider.
+        _, _, name = model.partition(":")
+        prices[name or model] = price
     settings = ReflexionSettings.read({"model": model, "base_url": base_url, "prices": prices})
     expect_lessons(where)
 
     async def run() -> dict[str, int]:
         async with open_lessons(where) as store:
-            name = environment_of(await environments(store), env, create=False)
-            graph = learner(settings.load(model), name, limit=limit, options=settings.model_options())
-            return await alearn_queued(graph.compile(store=store), concurrency=concurrency, budget=budget)
+            known = await environments(store)
+            environment = environment_of(known, env, create=False)
+            made = learner(settings.load(model), environment, limit=limit, options=settings.model_options())
+            graph = made.compile(store=store)
+            return await alearn_queued(graph, concurrency=concurrency, budget=budget)
 
     outcomes = asyncio.run(run())
     learned = outcomes.pop("learned", 0)

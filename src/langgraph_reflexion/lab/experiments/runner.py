@@ -23,7 +23,7 @@ from langgraph_reflexion.lab.experiments.scheduler import Observer, Scheduler
 from langgraph_reflexion.lab.experiments.setup import Setup, open_run, open_setup, user_of
 from langgraph_reflexion.lab.experiments.workers import check_workers, open_workers
 from langgraph_reflexion.lab.run_settings import RunSettings
-from langgraph_reflexion.memory.store import expect_lessons
+from langgraph_reflexion.memory.databases import expect_lessons
 from langgraph_reflexion.memory.users import seen_tasks
 from langgraph_reflexion.support.sync import run_blocking
 from langgraph_reflexion.support.text import sanitize

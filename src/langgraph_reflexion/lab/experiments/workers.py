@@ -29,7 +29,7 @@ from langgraph_reflexion.lab.experiments.setup import OpenRun, Setup, SharedBudg
 from langgraph_reflexion.lab.experiments.task_run import TaskError, TaskProgress, TaskRun
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.loop.budgets import Consumption
-from langgraph_reflexion.memory.store import is_postgres
+from langgraph_reflexion.memory.databases import is_postgres
 from langgraph_reflexion.support.secrets import database_secrets, public_url, redact
 
 MAX_RETRIES = 3
