@@ -2,9 +2,9 @@
 
     python -m benchmarks.rivals.run --base-url http://127.0.0.1:8080/v1 --out runs/rivals
 
-Every row goes to `rows.jsonl` in the folder `--out` as soon as it is there, and rows that are there are not run again:
-a run that was stopped continues. `--replies FILE` keeps the model's replies, so that a repeated run in another folder
-asks it nothing, and gives the same rows. `--scripted` takes a script in place of a model, as a rehearsal.
+Every row goes to `rows.jsonl` in the folder `--out` as soon as it is there, and rows that are there are not run
+again: a run that was stopped continues. `--replies FILE` keeps the model's replies, so that a repeated run in another
+folder asks it nothing, and gives the same rows. `--scripted` takes a script in place of a model, as a rehearsal.
 """
 
 import argparse
@@ -33,6 +33,12 @@ Row = dict[str, Any]
 
 TRAINING = "(training)"
 """What stands for the task in the row of a training."""
+
+USED_UP = "calls used up"
+"""How a rival has ended whose requests were refused."""
+
+MOST_WORDS = 300
+"""Characters of an error in a row."""
 
 CALLS = 8
 """Calls of the model that each task is allowed, unless `--calls` says otherwise."""
@@ -89,9 +95,12 @@ def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: R
             with quiet():
                 answer = rival.solve(job)
         except Exception as error:
-            ended = ended_by(error, wire)
+            ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
             if job.checks:
                 answer = job.checks[-1].answer
+        if wire.refused:
+            # Whatever a package makes of a refusal: an exception, or another failed attempt.
+            ended = USED_UP
         verdict = job.world.verdict(answer)
         return {
             "solved": verdict.accepted,
@@ -105,11 +114,12 @@ def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: R
 
 
 def train(rival: Rival, world: World, settings: Settings) -> Row:
-    """Let a rival train on the tasks of the train half, with as many calls as solving these tasks is allowed."""
+    """Let a rival train on the train half, with as many calls as the others are allowed for the whole test half."""
     assert rival.train
     began = time.monotonic()
     tasks = spread(world.tasks("train"), settings.tasks)
-    most = settings.calls * len(tasks)
+    measured = spread(world.tasks("test"), settings.tasks)
+    most = settings.calls * len(measured)
     way = way_to(settings.server, most, replies=settings.replies, label=str(settings.sample))
     with TemporaryDirectory() as name, way as wire:
         jobs = [job_of(world, task, Path(name) / task.name, wire, settings) for task in tasks]
@@ -119,15 +129,8 @@ def train(rival: Rival, world: World, settings: Settings) -> Row:
             with quiet():
                 trained = rival.train(jobs, wire.left, Path(name))
         except Exception as error:
-            ended = ended_by(error, wire)
+            ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
         return {"trained": trained, "ended": ended, "seconds": round(time.monotonic() - began, 2), **wire.row()}
-
-
-def ended_by(error: Exception, wire: Wire) -> str:
-    """Return how a rival has ended that raised an exception: at the limit, or by an error of its own."""
-    if wire.refused:
-        return "calls used up"
-    return f"{type(error).__name__}: {error}"[:300]
 
 
 @contextlib.contextmanager

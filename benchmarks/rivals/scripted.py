@@ -34,19 +34,20 @@ class ScriptedServer:
     Args:
         world: The world whose tasks it knows.
         errs: Attempts at each task that go wrong; after that, all are right.
+        wrong: What it does in these, instead of the world's own wrong move.
 
     Attributes:
         bodies: The requests so far.
     """
 
-    def __init__(self, world: World, errs: int = 1) -> None:
+    def __init__(self, world: World, errs: int = 1, wrong: Move | None = None) -> None:
         self.errs = errs
         self.bodies: list[Row] = []
         self._moves: list[tuple[Task, Move, Move]] = []
         for task in [*world.tasks("train"), *world.tasks("test")]:
             moves = world.script(task)
             if moves:
-                self._moves.append((task, *moves))
+                self._moves.append((task, wrong or moves[0], moves[1]))
         self._attempts: Counter[str] = Counter()
         self._lock = threading.Lock()
 

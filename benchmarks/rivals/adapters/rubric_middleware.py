@@ -1,7 +1,7 @@
 """deepagents' `RubricMiddleware` around the same agent.
 
-The grader is a model, and decides. It reads what the check says at the end of the transcript, so it needs no call of a
-tool to know.
+The grader is a model, and decides. It reads what the check says at the end of the transcript, so it needs no call of
+a tool to know.
 """
 
 from pathlib import Path

@@ -5,12 +5,15 @@ model that rewrites the tests has rewritten a copy.
 """
 
 import sys
+import tomllib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from benchmarks.rivals.protocol import Half, Move, Task, TaskWorld, Tool, Verdict, World
-from benchmarks.rivals.worlds.pytest_tasks import TEST, TRAIN, Function
 from langgraph_reflexion.envs.sandbox import Limits, Sandbox
+
+FILE = Path(__file__).parent / "pytest_tasks.toml"
 
 DESCRIPTION = """Write the file {name}.py in your folder by the tool write_file. It has a function {signature}:
 {words}
@@ -26,6 +29,34 @@ MOST_WORDS = 400
 COMMAND = (sys.executable, "-B", "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider")
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function to write.
+
+    Attributes:
+        name: The name of its module.
+        signature: How it is called.
+        words: What it does.
+        cases: A test for each: an expression that is true.
+        right: The text of a right module.
+    """
+
+    name: str
+    signature: str
+    words: str
+    cases: list[str]
+    right: str
+
+    @property
+    def tests(self) -> str:
+        """The test module."""
+        called = self.signature.partition("(")[0]
+        lines = [f"from {self.name} import {called}"]
+        for number, case in enumerate(self.cases, 1):
+            lines += ["", "", f"def test_{number}():", f"    assert {case}"]
+        return "\n".join(lines) + "\n"
+
+
 class Folder(TaskWorld):
     """The folder of one task."""
 
@@ -33,6 +64,8 @@ class Folder(TaskWorld):
         super().__init__(task, folder)
         self.function: Function = task.data
         self.place = folder / "work"
+        self._judged: dict[str, Verdict] = {}
+        """The verdict on each text of the module so far: the tests give the same one again."""
         if not self.place.exists():
             self.reset()
 
@@ -73,9 +106,12 @@ class Folder(TaskWorld):
         module = self.place / f"{self.function.name}.py"
         if not module.is_file():
             return Verdict(False, f"wanted: a file {module.name} / got: no such file")
-        files = {module.name: module.read_text(encoding="utf-8"), f"test_{module.name}": self.function.tests}
-        done = sandbox().run(COMMAND, files=files, limits=Limits(wall=SECONDS))
-        return Verdict(done.exit_code == 0, words_of(done.text))
+        text = module.read_text(encoding="utf-8")
+        if text not in self._judged:
+            files = {module.name: text, f"test_{module.name}": self.function.tests}
+            done = sandbox().run(COMMAND, files=files, limits=Limits(wall=SECONDS))
+            self._judged[text] = Verdict(done.exit_code == 0, words_of(done.text))
+        return self._judged[text]
 
 
 @cache
@@ -104,11 +140,12 @@ class PytestFolder(World):
     steps = 5
 
     def tasks(self, half: Half) -> list[Task]:
-        functions = {"train": TRAIN, "test": TEST}[half]
+        rows = tomllib.loads(FILE.read_text(encoding="utf-8"))[half]
         found = []
-        for each in functions:
-            text = DESCRIPTION.format(name=each.name, signature=each.signature, words=each.words)
-            found.append(Task(each.name, text, each))
+        for row in rows:
+            function = Function(**row)
+            text = DESCRIPTION.format(name=function.name, signature=function.signature, words=function.words)
+            found.append(Task(function.name, text, function))
         return found
 
     def open(self, task: Task, folder: Path) -> TaskWorld:

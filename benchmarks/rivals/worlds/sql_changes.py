@@ -5,11 +5,13 @@ them, so an attempt that goes on where a wrong one has ended has to repair it fi
 """
 
 import sqlite3
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
 from benchmarks.rivals.protocol import Half, Move, Task, TaskWorld, Tool, Verdict, World
-from benchmarks.rivals.worlds.sql_tasks import TEST, TRAIN
+
+FILE = Path(__file__).parent / "sql_tasks.toml"
 
 SCHEMA = """
 CREATE TABLE books(id INTEGER PRIMARY KEY, title TEXT, year INTEGER, copies INTEGER, shelf TEXT);
@@ -148,17 +150,15 @@ class SqlChanges(World):
     steps = 5
 
     def tasks(self, half: Half) -> list[Task]:
-        rows = {"train": TRAIN, "test": TEST}[half]
+        rows = tomllib.loads(FILE.read_text(encoding="utf-8"))[half]
         found = []
-        for name, wish, right in rows:
-            found.append(Task(name, DESCRIPTION.format(wish=wish), right))
+        for row in rows:
+            found.append(Task(row["name"], DESCRIPTION.format(wish=row["wish"]), row["right"]))
         return found
 
     def open(self, task: Task, folder: Path) -> TaskWorld:
         return Library(task, folder)
 
     def script(self, task: Task) -> tuple[Move, Move] | None:
-        if ";" in task.data:
-            return None
         wrong = Move(tool="run_sql", args={"statement": "DELETE FROM members WHERE id = 6"})
         return wrong, Move(tool="run_sql", args={"statement": task.data})
