@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.rivals.protocol import WHERE, Job, Model, Move, Rival, World, load_rival, load_world
-from benchmarks.rivals.run import MOST_WORDS, quiet
+from benchmarks.rivals.run import MOST_WORDS, SETTINGS, quiet
 from benchmarks.rivals.scripted import ScriptedServer
 from benchmarks.rivals.wire import Row, Wire, way_to
 
@@ -108,7 +108,8 @@ class Process:
         command += ["--url", wire.url, "--out", str(folder)]
         if bug:
             command.append("--bug")
-        self.started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        with (folder / "output.txt").open("w", encoding="utf-8") as output:
+            self.started = subprocess.Popen(command, stdout=output, stderr=output)
 
     def kill(self) -> None:
         """Kill it as `kill -9` does."""
@@ -251,6 +252,7 @@ def read_arguments() -> argparse.Namespace:
 
 def main() -> None:
     """Disturb each rival that has no row yet, and print the table."""
+    os.environ.update(SETTINGS)
     given = read_arguments()
     if given.child:
         played = play(given.child, given.url, given.out, bug=given.bug)

@@ -20,16 +20,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-# DSPy's client would ask the network for prices, and Strands and deepagents may send traces.
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-os.environ.setdefault("OTEL_SDK_DISABLED", "true")
-os.environ.setdefault("LANGSMITH_TRACING", "false")
-
 from benchmarks.rivals.protocol import WHERE, WORLDS, Job, Model, Rival, Task, World, load_rival, load_world
 from benchmarks.rivals.scripted import ScriptedServer
 from benchmarks.rivals.wire import Wire, way_to
 
 Row = dict[str, Any]
+
+SETTINGS = {
+    # LiteLLM, a client of DSPy's, would ask the network for prices.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    # Strands and LangChain may send traces.
+    "OTEL_SDK_DISABLED": "true",
+    "LANGSMITH_TRACING": "false",
+}
+"""Environment variables that keep the packages off the network, but for the model."""
 
 TRAINING = "(training)"
 """What stands for the task in the row of a training."""
@@ -153,6 +157,10 @@ class Rows:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder / "rows.jsonl"
+        if self.file.exists() and not self.file.read_text(encoding="utf-8").endswith("\n"):
+            # A kill has broken the last line off, and the next row begins a new one.
+            with self.file.open("a", encoding="utf-8") as file:
+                file.write("\n")
         self.found = {key_of(row): row for row in read_rows(self.file)}
 
     def write(self, row: Row) -> None:
@@ -170,7 +178,7 @@ def key_of(row: Row) -> tuple[str, str, str, int]:
 def read_rows(file: Path) -> list[Row]:
     """Return the rows of a file; none if it does not exist.
 
-    A last line that breaks off, as a kill may leave it, is left out.
+    A line that breaks off, as a kill may leave it, is left out.
     """
     if not file.exists():
         return []
@@ -248,6 +256,7 @@ def read_arguments() -> argparse.Namespace:
 
 def main() -> None:
     """Run all rivals in all worlds; a rival whose package is missing is named, and left out."""
+    os.environ.update(SETTINGS)
     given = read_arguments()
     rows = Rows(given.out)
     for world_name in given.worlds:

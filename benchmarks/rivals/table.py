@@ -89,7 +89,7 @@ def entries_of(rows: Iterable[Row], world: str) -> list[Entry]:
     """Return the entries of a world, in the order of the rivals."""
     found: list[Entry] = []
     of_world = [row for row in rows if row["world"] == world]
-    for rival in known_order(of_world):
+    for rival in WHERE:
         of_rival = [row for row in of_world if row["rival"] == rival]
         trainings = [row for row in of_rival if row["task"] == TRAINING]
         solving = [row for row in of_rival if row["task"] != TRAINING]
@@ -104,13 +104,6 @@ def entries_of(rows: Iterable[Row], world: str) -> list[Entry]:
         found.append(entry(rival + ALL_TRAINING, rival, solving, calls, tokens))
         found.append(entry(rival + SHARED_TRAINING, rival, solving, calls / tasks, tokens / tasks))
     return found
-
-
-def known_order(rows: Sequence[Row]) -> list[str]:
-    """Return the rivals that have rows, those that are known first and in their order."""
-    there = {row["rival"] for row in rows}
-    known = [name for name in WHERE if name in there]
-    return known + sorted(there.difference(known))
 
 
 def entry(name: str, rival: str, rows: Sequence[Row], calls: float, tokens: float) -> Entry:
@@ -273,16 +266,10 @@ def chart(rows: Sequence[Row], title: str, unit: str, cost: Cost, per: float) ->
     for world in WORLDS:
         entries = [each for each in entries_of(rows, world) if within_allowed(each)]
         if entries:
-            lines = [curve(each, number_of(each), cost, per) for each in entries]
+            # By its place among all, a rival's line looks the same in every panel.
+            lines = [curve(each, list(WHERE).index(each.rival), cost, per) for each in entries]
             panels.append(Panel(lines, world))
     return Chart(title, panels, unit, of_trials=False)
-
-
-def number_of(each: Entry) -> int:
-    """Return the place of a rival among all, by which its line looks the same in every panel."""
-    if each.rival in WHERE:
-        return list(WHERE).index(each.rival)
-    return len(WHERE)
 
 
 def curve(each: Entry, number: int, cost: Cost, per: float) -> Line:
