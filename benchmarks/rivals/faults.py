@@ -3,8 +3,8 @@
     python -m benchmarks.rivals.faults --out runs/rivals-faults
 
 The model is a script that errs once, and then is right, so the faults need no model and are the same each time. Each
-rival plays in a process of its own. It is killed where a tool's result is being sent for the second attempt, and
-started again with whatever the package offers to survive that. A rival that trains is disturbed in its training.
+rival plays in a process of its own. It is killed once it has failed and a tool's result is being sent to the model,
+and started again with whatever the package offers to survive that. A rival that trains is disturbed in its training.
 """
 
 import argparse
@@ -141,7 +141,7 @@ def whole(name: str, folder: Path, *, bug: bool = False, failing: Collection[int
 
 
 def killed(name: str, folder: Path) -> Row:
-    """Let a rival play, kill it in its second attempt, start it again, and return how it began again."""
+    """Let a rival play, kill it after its first attempt, start it again, and return how it began again."""
     folder.mkdir(parents=True, exist_ok=True)
     bodies: list[Row] = []
     at: list[int] = []
@@ -223,11 +223,19 @@ def table(rows: list[Row]) -> list[str]:
 
 def bug_words(row: Row) -> str:
     """Return in words what became of a bug in the check."""
+    spent = f"{counted(row['checks'], 'check')} and {counted(row['calls'], 'call')}"
     if "KeyError" in row["ended"]:
-        return f"is raised after {row['calls']} calls"
+        return f"is raised after {spent}"
     if row["ended"] == "returned":
-        return f"is taken for a failed attempt: {row['checks']} checks, {row['calls']} calls"
-    return row["ended"]
+        return f"is not raised: the answer comes after {spent}"
+    return f"{row['ended']} after {spent}"
+
+
+def counted(count: int, name: str) -> str:
+    """Return a count with a name in the singular or plural, such as `1 call` or `2 calls`."""
+    if count == 1:
+        return f"1 {name}"
+    return f"{count} {name}s"
 
 
 def end_of(row: Row) -> str:

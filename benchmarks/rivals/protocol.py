@@ -69,11 +69,13 @@ class World(ABC):
         name: As in `--worlds`.
         changes: Whether attempts change something that outlives them.
         steps: Calls of the model that one attempt may need at most, where a package can limit them.
+        calls: Calls that a task is allowed: some attempts, also for an agent that uses tools.
     """
 
     name: str
     changes: bool
     steps: int
+    calls: int
 
     @abstractmethod
     def tasks(self, half: Half) -> list[Task]:
@@ -174,6 +176,7 @@ class Rival:
         package: The distribution whose version is printed; none if it is written by hand.
         solve_kept: The same with what the package offers to survive the end of its process, kept in a folder.
         train: Prepares for all tasks at once.
+        in_place: Whether an attempt goes on in the world that the one before it has left.
         in_changing_worlds: Whether it makes sense only where an attempt leaves something behind.
     """
 
@@ -181,6 +184,7 @@ class Rival:
     package: str = ""
     solve_kept: Callable[[Job, Path], str] | None = None
     train: Train | None = None
+    in_place: bool = False
     in_changing_worlds: bool = False
 
     @property
@@ -191,20 +195,26 @@ class Rival:
         return importlib.metadata.version(self.package)
 
 
+STRATEGIES = ("retry", "feedback", "reflexion")
+"""The strategies of this project that are run; another one is added here."""
+
 WHERE = {
-    "retry-loop": "retry_loop:RETRY_LOOP",
-    "notes-loop": "notes_loop:NOTES_LOOP",
-    "ralph-loop": "ralph_loop:RALPH_LOOP",
-    "rubric-middleware": "rubric_middleware:RUBRIC_MIDDLEWARE",
-    "refine": "refine:REFINE",
-    "gepa": "gepa_prompt:GEPA",
-    "goal-loop": "goal_loop:GOAL_LOOP",
-    "goal-loop-afresh": "goal_loop:GOAL_LOOP_AFRESH",
-    "this-retry": "this_project:RETRY",
-    "this-feedback": "this_project:FEEDBACK",
-    "this-reflexion": "this_project:REFLEXION",
+    "retry-loop": "retry_loop",
+    "notes-loop": "notes_loop",
+    "ralph-loop": "ralph_loop",
+    "rubric-middleware": "rubric_middleware",
+    "refine": "refine",
+    "gepa": "gepa_prompt",
+    "goal-loop": "goal_loop",
+    "goal-loop-afresh": "goal_loop",
 }
-"""Each rival's module and name in `adapters`. They are imported one by one, as a package may be missing."""
+"""Each rival's module in `adapters`, which has it in `RIVALS`.
+
+They are imported one by one, as a package may be missing.
+"""
+
+for _strategy in STRATEGIES:
+    WHERE[f"this-{_strategy}"] = "this_project"
 
 WORLDS = {
     "small-tasks": "small_tasks:SmallTasks",
@@ -220,8 +230,8 @@ def load_rival(name: str) -> Rival:
     Raises:
         ImportError: its package is not installed.
     """
-    module, _, attribute = WHERE[name].partition(":")
-    found: Rival = getattr(importlib.import_module(f"benchmarks.rivals.adapters.{module}"), attribute)
+    module = importlib.import_module(f"benchmarks.rivals.adapters.{WHERE[name]}")
+    found: Rival = module.RIVALS[name]
     return found
 
 
@@ -234,5 +244,4 @@ def load_world(name: str) -> World:
 
 def adapter_file(name: str) -> Path:
     """Return the file of a rival's adapter."""
-    module = WHERE[name].partition(":")[0]
-    return Path(__file__).parent / "adapters" / f"{module}.py"
+    return Path(__file__).parent / "adapters" / f"{WHERE[name]}.py"

@@ -44,9 +44,6 @@ USED_UP = "calls used up"
 MOST_WORDS = 300
 """Characters of an error in a row."""
 
-CALLS = 8
-"""Calls of the model that each task is allowed, unless `--calls` says otherwise."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -55,7 +52,7 @@ class Settings:
     Attributes:
         server: The model's address, which ends in `/v1`.
         model: Its name and options; the address is another for each job.
-        calls: Calls of the model that each task is allowed.
+        calls: Calls of the model that each task is allowed; what the world says if None.
         tasks: Tasks of each half, spread evenly; all of them if None.
         replies: A file in which replies are kept.
         sample: Tells samples apart: other rows, and other kept replies.
@@ -63,10 +60,14 @@ class Settings:
 
     server: str
     model: Model
-    calls: int = CALLS
+    calls: int | None = None
     tasks: int | None = None
     replies: Path | None = None
     sample: int = 1
+
+    def allowed(self, world: World) -> int:
+        """Return the calls that each task of a world is allowed."""
+        return self.calls or world.calls
 
 
 def spread(tasks: Sequence[Task], count: int | None) -> list[Task]:
@@ -80,7 +81,7 @@ def job_of(world: World, task: Task, folder: Path, wire: Wire, settings: Setting
     """Return a task as a rival gets it."""
     folder.mkdir(parents=True, exist_ok=True)
     model = replace(settings.model, url=wire.url)
-    return Job(world.open(task, folder), model, settings.calls, world.steps, spent=wire.spent)
+    return Job(world.open(task, folder), model, settings.allowed(world), world.steps, spent=wire.spent)
 
 
 def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: Row) -> Row:
@@ -89,7 +90,7 @@ def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: R
     What it leaves behind is judged once more when it has ended, whatever it says itself.
     """
     began = time.monotonic()
-    way = way_to(settings.server, settings.calls, replies=settings.replies, label=str(settings.sample))
+    way = way_to(settings.server, settings.allowed(world), replies=settings.replies, label=str(settings.sample))
     with TemporaryDirectory() as name, way as wire:
         job = job_of(world, task, Path(name), wire, settings)
         job.trained = trained
@@ -123,7 +124,7 @@ def train(rival: Rival, world: World, settings: Settings) -> Row:
     began = time.monotonic()
     tasks = spread(world.tasks("train"), settings.tasks)
     measured = spread(world.tasks("test"), settings.tasks)
-    most = settings.calls * len(measured)
+    most = settings.allowed(world) * len(measured)
     way = way_to(settings.server, most, replies=settings.replies, label=str(settings.sample))
     with TemporaryDirectory() as name, way as wire:
         jobs = [job_of(world, task, Path(name) / task.name, wire, settings) for task in tasks]
@@ -203,7 +204,7 @@ def play(name: str, world: World, settings: Settings, rows: Rows) -> None:
         "world": world.name,
         "sample": settings.sample,
         "model": settings.model.name,
-        "calls_allowed": settings.calls,
+        "calls_allowed": settings.allowed(world),
     }
     trained: Row = {}
     if rival.train:
@@ -247,7 +248,9 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--rivals", nargs="+", choices=WHERE, default=list(WHERE))
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS))
     parser.add_argument("--tasks", type=int, help="tasks of each half, spread evenly; all unless given")
-    parser.add_argument("--calls", type=int, default=CALLS, help="calls of the model that each task is allowed")
+    parser.add_argument(
+        "--calls", type=int, help="calls of the model that each task is allowed; the world's unless given"
+    )
     parser.add_argument("--sample", type=int, default=1, help="another number is another sample of the same rows")
     parser.add_argument("--replies", type=Path, help="a file in which the model's replies are kept")
     parser.add_argument("--scripted", action="store_true", help="a script in place of the model: a rehearsal")

@@ -81,4 +81,4 @@ def solve(job: Job) -> str:
     return last_message_text(state)
 
 
-GEPA = Rival(solve, "gepa", train=train)
+RIVALS = {"gepa": Rival(solve, "gepa", train=train)}

@@ -44,8 +44,8 @@ def solve_kept(job: Job, folder: Path, preserve_context: bool) -> str:
 def loop(preserve_context: bool) -> Rival:
     """Return the loop with or without the context of earlier attempts."""
     kept = partial(solve_kept, preserve_context=preserve_context)
-    return Rival(partial(solve, preserve_context=preserve_context), "strands-agents", kept)
+    once = partial(solve, preserve_context=preserve_context)
+    return Rival(once, "strands-agents", kept, in_place=preserve_context)
 
 
-GOAL_LOOP = loop(preserve_context=True)
-GOAL_LOOP_AFRESH = loop(preserve_context=False)
+RIVALS = {"goal-loop": loop(preserve_context=True), "goal-loop-afresh": loop(preserve_context=False)}

@@ -39,4 +39,4 @@ def solve(job: Job) -> str:
     return answer
 
 
-NOTES_LOOP = Rival(solve)
+RIVALS = {"notes-loop": Rival(solve)}

@@ -32,4 +32,4 @@ def solve(job: Job) -> str:
     return answer
 
 
-RALPH_LOOP = Rival(solve, in_changing_worlds=True)
+RIVALS = {"ralph-loop": Rival(solve, in_place=True, in_changing_worlds=True)}

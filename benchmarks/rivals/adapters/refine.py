@@ -57,4 +57,4 @@ def solve_kept(job: Job, folder: Path) -> str:
     return solve(job)
 
 
-REFINE = Rival(solve_fresh, "dspy", solve_kept)
+RIVALS = {"refine": Rival(solve_fresh, "dspy", solve_kept)}

@@ -28,4 +28,4 @@ def solve(job: Job) -> str:
     return answer
 
 
-RETRY_LOOP = Rival(solve)
+RIVALS = {"retry-loop": Rival(solve)}

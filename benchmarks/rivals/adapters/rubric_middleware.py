@@ -1,7 +1,8 @@
 """deepagents' `RubricMiddleware` around the same agent.
 
 The grader is a model, and decides. It reads what the check says at the end of the transcript, so it needs no call of
-a tool to know.
+a tool to know. It answers by the schema in the request, which the servers of small models keep to; the other way, a
+tool that the model has to call, asks more of them.
 """
 
 from pathlib import Path
@@ -27,6 +28,7 @@ def graded_agent(job: Job, checkpointer: Any = None) -> Any:
         api_key=SecretStr("none"),
         temperature=job.model.temperature,
         max_completion_tokens=job.model.max_tokens,
+        profile={"structured_output": True},
     )
 
     def add_verdict(messages: list[AnyMessage]) -> list[AnyMessage]:
@@ -58,4 +60,4 @@ def solve_kept(job: Job, folder: Path) -> str:
     return str(final["messages"][-1].text)
 
 
-RUBRIC_MIDDLEWARE = Rival(solve, "deepagents", solve_kept)
+RIVALS = {"rubric-middleware": Rival(solve, "deepagents", solve_kept, in_place=True)}

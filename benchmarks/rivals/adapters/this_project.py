@@ -8,7 +8,7 @@ from langchain.agents.middleware import ModelCallLimitMiddleware
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from benchmarks.rivals.protocol import Job, Rival, Verdict
+from benchmarks.rivals.protocol import STRATEGIES, Job, Rival, Verdict
 from langgraph_reflexion import WrappedAgent, create_reflexion
 from langgraph_reflexion.graph.reflexion import ReflexionGraph
 from langgraph_reflexion.support.checkpoints import LatestSaver
@@ -53,9 +53,9 @@ def solve_kept(job: Job, folder: Path, strategy: str) -> str:
 
 def under(strategy: str) -> Rival:
     """Return this project under a strategy."""
-    return Rival(partial(solve, strategy=strategy), "langgraph-reflexion", partial(solve_kept, strategy=strategy))
+    kept = partial(solve_kept, strategy=strategy)
+    in_place = strategy == "continue"
+    return Rival(partial(solve, strategy=strategy), "langgraph-reflexion", kept, in_place=in_place)
 
 
-RETRY = under("retry")
-FEEDBACK = under("feedback")
-REFLEXION = under("reflexion")
+RIVALS = {f"this-{strategy}": under(strategy) for strategy in STRATEGIES}

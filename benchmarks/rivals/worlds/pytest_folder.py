@@ -138,6 +138,7 @@ class PytestFolder(World):
     name = "pytest-folder"
     changes = True
     steps = 5
+    calls = 10
 
     def tasks(self, half: Half) -> list[Task]:
         rows = tomllib.loads(FILE.read_text(encoding="utf-8"))[half]

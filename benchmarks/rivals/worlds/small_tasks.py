@@ -27,6 +27,7 @@ class SmallTasks(World):
     name = "small-tasks"
     changes = False
     steps = 1
+    calls = 6
 
     def tasks(self, half: Half) -> list[Task]:
         found = []

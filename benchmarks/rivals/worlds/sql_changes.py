@@ -148,6 +148,7 @@ class SqlChanges(World):
     name = "sql-changes"
     changes = True
     steps = 5
+    calls = 10
 
     def tasks(self, half: Half) -> list[Task]:
         rows = tomllib.loads(FILE.read_text(encoding="utf-8"))[half]
