@@ -28,8 +28,11 @@ WORLD = "sql-changes"
 HARMLESS = Move(tool="run_sql", args={"statement": "SELECT 1"})
 """The script's wrong move: it changes nothing, so that rivals that reset nothing can go on, too."""
 
-CALLS = 40
+CALLS = 80
 """Calls that are allowed: enough for every rival, so that only a fault can stop it."""
+
+TRAINING_CALLS = 60
+"""Calls after which a training ends by itself."""
 
 ATTEMPTS = 6
 TRAINED_TASKS = 4
@@ -40,7 +43,8 @@ FAILING = (1, 2)
 """The requests that the server fails."""
 
 EARLIEST = 4
-"""The first request at which a rival may be killed."""
+EARLIEST_IN_TRAINING = 20
+"""The first request at which a rival may be killed: after an attempt, or after the first round of a training."""
 
 
 class Played(NamedTuple):
@@ -70,7 +74,10 @@ def play(name: str, url: str, folder: Path, *, bug: bool) -> Played:
             disturbed(rival, jobs, folder)
     except Exception as error:
         ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
-    solved = all(job.world.verdict("").accepted for job in jobs)
+    # A training is done when it has returned, whatever has become of its tasks.
+    solved = ended == "returned"
+    if not rival.train:
+        solved = jobs[0].world.verdict("").accepted
     return Played(ended, solved, sum(len(job.checks) for job in jobs))
 
 
@@ -87,12 +94,19 @@ def open_jobs(world: World, url: str, folder: Path, count: int) -> list[Job]:
 def disturbed(rival: Rival, jobs: list[Job], folder: Path) -> None:
     """Let a rival do what is disturbed."""
     if rival.train:
-        rival.train(jobs, lambda: CALLS, folder)
+        rival.train(jobs, lambda: calls_left(jobs), folder)
         return
     if rival.solve_kept:
         rival.solve_kept(jobs[0], folder)
         return
     rival.solve(jobs[0])
+
+
+def calls_left(jobs: list[Job]) -> int:
+    """Return how many calls of a training are left."""
+    # The script needs two for an attempt: it calls a tool, and says that it is done.
+    attempts = sum(len(job.checks) for job in jobs)
+    return TRAINING_CALLS - 2 * attempts
 
 
 # The process that disturbs it
@@ -147,10 +161,13 @@ def killed(name: str, folder: Path) -> Row:
     at: list[int] = []
     running: list[Process] = []
     begun = threading.Event()
+    earliest = EARLIEST
+    if load_rival(name).train:
+        earliest = EARLIEST_IN_TRAINING
 
     def kill_once(number: int, body: Row) -> None:
         bodies.append(body)
-        if at or number < EARLIEST or not is_second_half(body):
+        if at or number < earliest or not is_second_half(body):
             return
         begun.wait()
         running[0].kill()

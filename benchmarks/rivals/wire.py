@@ -26,6 +26,9 @@ SECONDS = 1200.0
 USED_UP = "calls_used_up"
 """The code of a refusal. Its status is 400, which no client tries again."""
 
+RANDOM_MARK = r"(?<=-)[0-9a-f]{16}\b"
+"""What RubricMiddleware puts anew into the tags of each prompt for its grader, as in `<rubric-...>`."""
+
 Row = dict[str, Any]
 
 
@@ -158,6 +161,6 @@ def way_to(
     """
     with ExitStack() as stack:
         if replies:
-            server = stack.enter_context(ReplyKeeper(server, replies, label)).url
+            server = stack.enter_context(ReplyKeeper(server, replies, label, RANDOM_MARK)).url
         reader = stack.enter_context(ToolCallProxy(server))
         yield stack.enter_context(Wire(reader.url, most, failing, before))
