@@ -31,8 +31,8 @@ HARMLESS = Move(tool="run_sql", args={"statement": "SELECT 1"})
 CALLS = 80
 """Calls that are allowed: enough for every rival, so that only a fault can stop it."""
 
-TRAINING_CALLS = 60
-"""Calls after which a training ends by itself."""
+TRAINING_ATTEMPTS = 20
+"""Attempts after which a training ends by itself, those before a kill included."""
 
 ATTEMPTS = 6
 TRAINED_TASKS = 4
@@ -94,19 +94,12 @@ def open_jobs(world: World, url: str, folder: Path, count: int) -> list[Job]:
 def disturbed(rival: Rival, jobs: list[Job], folder: Path) -> None:
     """Let a rival do what is disturbed."""
     if rival.train:
-        rival.train(jobs, lambda: calls_left(jobs), folder)
+        rival.train(jobs, lambda: TRAINING_ATTEMPTS, folder)
         return
     if rival.solve_kept:
         rival.solve_kept(jobs[0], folder)
         return
     rival.solve(jobs[0])
-
-
-def calls_left(jobs: list[Job]) -> int:
-    """Return how many calls of a training are left."""
-    # The script needs two for an attempt: it calls a tool, and says that it is done.
-    attempts = sum(len(job.checks) for job in jobs)
-    return TRAINING_CALLS - 2 * attempts
 
 
 # The process that disturbs it
@@ -202,7 +195,7 @@ def began_again(bodies: list[Row], at: int) -> str:
     if first == bodies[at - 1]["messages"]:
         return "with the call that was lost"
     if first == bodies[0]["messages"]:
-        return "from the beginning"
+        return "with its very first call"
     if len(first) > len(bodies[at - 1]["messages"]):
         return "with the conversation, and the task once more"
     return "between the two"
@@ -213,6 +206,7 @@ def row_of(name: str, folder: Path) -> Row:
     return {
         "rival": name,
         "version": load_rival(name).version,
+        "trains": load_rival(name).train is not None,
         "undisturbed": whole(name, folder / "undisturbed"),
         "bug": whole(name, folder / "bug", bug=True),
         "failing": whole(name, folder / "failing", failing=FAILING),
@@ -232,8 +226,11 @@ def table(rows: list[Row]) -> list[str]:
     ]
     for row in rows:
         calls = f"{row['undisturbed']['calls']} and {row['killed']['calls']}"
-        begins = f"begins {row['killed']['began_again']}; {end_of(row['killed'])}"
-        cells = [row["rival"], bug_words(row["bug"]), end_of(row["failing"]), begins, calls]
+        done = "solved"
+        if row["trains"]:
+            done = "trained"
+        begins = f"begins {row['killed']['began_again']}; {end_of(row['killed'], done)}"
+        cells = [f"`{row['rival']}`", bug_words(row["bug"]), end_of(row["failing"], done), begins, calls]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -255,13 +252,13 @@ def counted(count: int, name: str) -> str:
     return f"{count} {name}s"
 
 
-def end_of(row: Row) -> str:
-    """Return in words how a rival has ended."""
+def end_of(row: Row, done: str) -> str:
+    """Return in words how a rival has ended, with a word for a good end."""
     if row["ended"] != "returned":
         return row["ended"] or "no end"
     if row["solved"]:
-        return f"solved after {row['requests']} requests"
-    return f"not solved after {row['requests']} requests"
+        return f"{done} after {row['requests']} requests"
+    return f"not {done} after {row['requests']} requests"
 
 
 def read_arguments() -> argparse.Namespace:

@@ -18,9 +18,9 @@ def own_lines(file: Path) -> int:
         if isinstance(node, ast.FunctionDef) and node.name in NOT_COUNTED:
             continue
         counted.update(lines_of(node))
-    for node in ast.walk(tree):
-        if is_docstring(node):
-            counted.difference_update(lines_of(node))
+    for inner in ast.walk(tree):
+        if is_docstring(inner):
+            counted.difference_update(lines_of(inner))
     written = text.splitlines()
     return sum(is_code(written[number - 1]) for number in counted)
 

@@ -283,6 +283,11 @@ def curve(each: Entry, number: int, cost: Cost, per: float) -> Line:
             continue
         spent.append(value / per)
         shares.append(share)
+    end = max(map(cost, each.outcomes)) / per
+    if end > spent[-1]:
+        # What was spent without solving anything more.
+        spent.append(end)
+        shares.append(shares[-1])
     return Line(each.name, number, spent, shares, steps=True)
 
 

@@ -172,12 +172,12 @@ def test_the_table_of_faults_tells_a_bug_that_is_raised_from_one_that_is_taken_f
     end = {"ended": "returned", "solved": True, "checks": 2, "requests": 4, "calls": 4}
     raised = {**end, "ended": "KeyError: 'planted'", "solved": False}
     taken = {**end, "checks": 6, "calls": 12, "solved": False}
-    killed = {**end, "began_again": "from the beginning", "requests": 6, "calls": 6}
-    rows = [{"undisturbed": end, "failing": end, "killed": killed, "rival": "a", "bug": raised}]
+    killed = {**end, "began_again": "with its very first call", "requests": 6, "calls": 6}
+    rows = [{"undisturbed": end, "failing": end, "killed": killed, "rival": "a", "bug": raised, "trains": False}]
     rows.append({**rows[0], "rival": "b", "bug": taken})
     lines = table(rows)
     assert lines[2] == (
-        "| a | is raised after 2 checks and 4 calls | solved after 4 requests "
-        "| begins from the beginning; solved after 6 requests | 4 and 6 |"
+        "| `a` | is raised after 2 checks and 4 calls | solved after 4 requests "
+        "| begins with its very first call; solved after 6 requests | 4 and 6 |"
     )
     assert "is not raised: the answer comes after 6 checks and 12 calls" in lines[3]

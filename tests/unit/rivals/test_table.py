@@ -98,7 +98,7 @@ def test_a_curve_rises_where_tasks_were_solved():
     rows = [row("refine", "a", calls=2), row("refine", "b", calls=2), row("refine", "c", calls=5)]
     rows.append(row("refine", "d", solved=False, calls=8))
     line = curve(entry(rows, "refine"), 0, calls_of, 1)
-    assert (line.x, line.y) == ([0.0, 2.0, 5.0], [0.0, 50.0, 75.0])
+    assert (line.x, line.y) == ([0.0, 2.0, 5.0, 8.0], [0.0, 50.0, 75.0, 75.0])
 
 
 def test_a_chart_leaves_out_whose_tasks_bear_all_training():
