@@ -28,10 +28,10 @@ WORLD = "sql-changes"
 HARMLESS = Move(tool="run_sql", args={"statement": "SELECT 1"})
 """The script's wrong move: it changes nothing, so that rivals that reset nothing can go on, too."""
 
-CALLS = 80
+CALLS = 200
 """Calls that are allowed: enough for every rival, so that only a fault can stop it."""
 
-TRAINING_ATTEMPTS = 20
+TRAINING_ATTEMPTS = 45
 """Attempts after which a training ends by itself, those before a kill included."""
 
 ATTEMPTS = 6

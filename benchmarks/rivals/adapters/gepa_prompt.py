@@ -52,13 +52,11 @@ def train(jobs: Sequence[Job], left: Callable[[], int], folder: Path) -> dict[st
     """Look for a better prompt as long as the calls are enough for one more round."""
     examples = [{"input": job.text, "job": job} for job in jobs]
     reflected, validated = examples[::2], examples[1::2]
-    allowed = left()
+    # A round attempts two minibatches, writes one prompt, and validates it if it is better.
+    most_in_a_round = (2 * MINIBATCH + len(validated)) * jobs[0].steps + 1
 
     def out_of_calls(state: Any) -> bool:
-        # A round attempts two minibatches, writes one prompt, and validates it if it is better.
-        attempts = 2 * MINIBATCH + len(validated)
-        calls_per_attempt = (allowed - left()) / max(1, state.total_num_evals)
-        return left() < attempts * calls_per_attempt + 1
+        return left() < most_in_a_round
 
     found = gepa.optimize(
         seed_candidate={"system_prompt": SEED},
@@ -66,7 +64,7 @@ def train(jobs: Sequence[Job], left: Callable[[], int], folder: Path) -> dict[st
         valset=validated,
         adapter=LangChainAdapter(roll_out, score, num_threads=1, show_progress=False),
         reflection_lm=make_reflection_lm(chat_model(jobs[0])),
-        max_metric_calls=allowed,
+        max_metric_calls=left(),
         stop_callbacks=out_of_calls,
         run_dir=str(folder / "gepa"),
     )
