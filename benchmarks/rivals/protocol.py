@@ -195,7 +195,7 @@ class Rival:
         return importlib.metadata.version(self.package)
 
 
-STRATEGIES = ("retry", "feedback", "reflexion")
+STRATEGIES = ("retry", "feedback", "reflexion", "continue")
 """The strategies of this project that are run; another one is added here."""
 
 WHERE = {

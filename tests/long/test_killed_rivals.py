@@ -11,6 +11,7 @@ from benchmarks.rivals.faults import killed, whole
         ("retry-loop", "with its very first call"),
         ("this-feedback", "with the call that was lost"),
         ("this-reflexion", "with the call that was lost"),
+        ("this-continue", "with the call that was lost"),
     ],
 )
 def test_a_killed_rival_begins_again(name, begins, tmp_path):
