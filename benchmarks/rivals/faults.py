@@ -43,8 +43,8 @@ FAILING = (1, 2)
 """The requests that the server fails."""
 
 EARLIEST = 4
-EARLIEST_IN_TRAINING = 20
-"""The first request at which a rival may be killed: after an attempt, or after the first round of a training."""
+EARLIEST_IN_TRAINING = 60
+"""The first request at which a rival may be killed: after an attempt, or after some rounds of a training."""
 
 
 class Played(NamedTuple):
