@@ -36,6 +36,21 @@ def test_replies_are_kept_by_prompt_and_occurrence(tmp_path):
             assert ask(keeper.url) == "3"
 
 
+def test_a_random_mark_makes_no_other_prompt(tmp_path):
+    bodies = [
+        {"model": "any", "messages": [{"role": "user", "content": f"<a-{mark}> A number?"}]} for mark in (12, 7)
+    ]
+    with (
+        ModelServer(ScriptedChatModel(replies=["1", "2"])) as server,
+        ReplyKeeper(server.url, tmp_path / "replies.db", ignored=r"(?<=a-)\d+") as keeper,
+    ):
+        for body in bodies:
+            httpx.post(f"{keeper.url}/chat/completions", json=body)
+    with ReplyKeeper(server.url, tmp_path / "replies.db", ignored=r"(?<=a-)\d+") as keeper:
+        answers = [httpx.post(f"{keeper.url}/chat/completions", json=body).json() for body in reversed(bodies)]
+        assert [answer["choices"][0]["message"]["content"] for answer in answers] == ["1", "2"]
+
+
 def test_a_run_is_read_and_a_repeat_is_free(tmp_path, capfd):
     tasks, cache = tmp_path / "tasks.jsonl", tmp_path / "replies.db"
     tasks.write_text(TASK)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sqlite3
 import threading
 from collections import Counter
@@ -26,10 +27,11 @@ class ReplyKeeper:
         server: The address of the model's server, which ends in `/v1`.
         file: A SQLite file.
         label: Tells samples apart, such as a seed.
+        ignored: A regular expression of what differs between requests for the same prompt, such as a random mark.
     """
 
-    def __init__(self, server: str, file: Path, label: str = "") -> None:
-        self.server, self.file, self.label = server.rstrip("/"), file, label
+    def __init__(self, server: str, file: Path, label: str = "", ignored: str = "") -> None:
+        self.server, self.file, self.label, self.ignored = server.rstrip("/"), file, label, ignored
         self.asked, self.found = 0, 0
         self._occurrences: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -79,6 +81,8 @@ class ReplyKeeper:
         # A seed is a sample's number, which is what the occurrence counts.
         body.pop("seed", None)
         prompt = json.dumps([self.label, call.path, body], sort_keys=True)
+        if self.ignored:
+            prompt = re.sub(self.ignored, "", prompt)
         self._occurrences[prompt] += 1
         text = f"{prompt} {self._occurrences[prompt]}"
         return hashlib.sha256(text.encode()).hexdigest()
