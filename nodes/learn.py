@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict  # pydantic makes schemas of these alone before Python 3.12
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.memory.lessons import Lessons
+from langgraph_reflexion.memory.lessons import LessonMemory, Lessons
 from langgraph_reflexion.memory.records import (
     LateVerdict,
     LessonSource,
@@ -79,6 +79,10 @@ class Learn:
 
     reflect: Reflect
 
+    @property
+    def _memory(self) -> LessonMemory:
+        return self.reflect.memory.lessons
+
     async def __call__(self, news: LateNews, config: RunnableConfig) -> Learned:
         """Write the lesson and correct the numbers. The same news again changes nothing, and asks no model.
 
@@ -95,7 +99,7 @@ class Learn:
         # What is queued was not held out by the graph that has queued it.
         if task in lessons.held_out and not news.queued:
             raise ConfigurationError(HELD_OUT.format(task))
-        store = self.reflect.memory.lessons.store_of(lessons, config)
+        store = self._memory.store_of(lessons, config)
         key = self._key(news, config)
         before = await store.late_verdict(key)
         if before and _is_said(before, news):
@@ -157,7 +161,7 @@ class Learn:
         Raises:
             ConfigurationError: the graph has none, or a person approves its reflections.
         """
-        memory = self.reflect.memory.lessons
+        memory = self._memory
         if memory.lessons is None:
             raise ConfigurationError(NO_LESSONS)
         if memory.approves:
@@ -165,7 +169,7 @@ class Learn:
         return memory.lessons
 
     def _key(self, news: LateNews, config: RunnableConfig) -> str:
-        use = self.reflect.memory.lessons.use(news.state, config, success=news.success)
+        use = self._memory.use(news.state, config, success=news.success)
         return trial_key(use.run, use.task, use.trial)
 
     async def _source(self, store: LessonStore, news: LateNews, config: RunnableConfig) -> LessonSource:
@@ -173,7 +177,7 @@ class Learn:
         outcome = "failure"
         if news.success:
             outcome = "success"
-        empty = self.reflect.memory.lessons.source(news.state, config, "", outcome)
+        empty = self._memory.source(news.state, config, "", outcome)
         about: dict[str, Any] = {}
         if news.words:
             about["words"] = news.words
@@ -186,11 +190,11 @@ class Learn:
         known = await store.source(empty.key)
         if known:
             return known
-        budget = self.reflect.memory.lessons.budget
+        budget = self._memory.budget
         if budget is not None and await store.spent() >= budget:
             return empty.model_copy(update={"text": _without_model(news)})
         if news.success:
-            text = await self.reflect.memory.lessons.from_success(news.state, config, news.words)
+            text = await self._memory.from_success(news.state, config, news.words)
         else:
             text = await self._from_failure(news, config)
         return empty.model_copy(update={"text": plain(text)})
@@ -208,8 +212,7 @@ class Learn:
         self, store: LessonStore, news: LateNews, before: LateVerdict | None, config: RunnableConfig
     ) -> LessonUse | None:
         """Return the record that corrects the numbers; None if they are right."""
-        memory = self.reflect.memory.lessons
-        use = memory.use(news.state, config, success=news.success)
+        use = self._memory.use(news.state, config, success=news.success)
         if before:
             counted: bool | None = before.success
         else:
@@ -241,7 +244,7 @@ class Learn:
         if news.success:
             opposite = "failure"
         # That of the trial itself, and those that were learned after the fact.
-        keys = [self.reflect.memory.lessons.source(news.state, config, "", opposite).key]
+        keys = [self._memory.source(news.state, config, "", opposite).key]
         if before:
             keys += before.sources
         for key in dict.fromkeys(keys):

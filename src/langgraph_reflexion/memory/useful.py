@@ -65,7 +65,7 @@ def why_useless(text: str, earlier: Sequence[str], seen: str, request: str = "")
     # A text of fewer words than a run has none.
     if runs and len(parroted) / len(runs) >= PARROTED:
         return "it repeats the request for it"
-    # One such word is no sign: a good reflection may say "in the next trial".
+    # One such word is not a sign of it: a good reflection may say "in the next trial".
     speaks_of_form = len(_FORM.findall(text)) >= 2
     if speaks_of_form and not _content(text) & _content(seen):
         return "it speaks of the reflection and not of the task"
