@@ -90,7 +90,8 @@ class Lesson:
     @property
     def by_person(self) -> bool:
         """Whether a person has written or changed it: then it is never merged into another one."""
-        return bool(self.edits) or PERSON in self.outcomes
+        edited = any(edit.by != CHANGED_VERDICT for edit in self.edits)
+        return edited or PERSON in self.outcomes
 
     @property
     def tasks(self) -> set[str]:
@@ -368,6 +369,10 @@ def _apply_edits(lesson: Lesson) -> None:
             lesson.pending = False
             lesson.retired = not edit.approved
         if edit.retired is None:
+            continue
+        if edit.by == CHANGED_VERDICT and any(source.date > edit.date for source in lesson.sources):
+            # Another trial has taught it since.
+            lesson.retired = by_numbers and not lesson.kept
             continue
         if edit.by == CHANGED_VERDICT:
             # Nobody has said that it is wanted: it is again as it was before.

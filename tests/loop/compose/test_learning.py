@@ -368,3 +368,16 @@ async def test_what_a_person_said_stands_in_the_lesson_word_for_word(words, refl
     learned = await alearn_from(service.chat, service.answer(0), success=False, words=words)
     assert learned["lesson"] == lesson
     assert lesson in {each.text for each in (await service.lessons()).live}
+
+
+async def test_a_lesson_that_a_changed_verdict_has_withdrawn_comes_back_when_another_trial_teaches_it():
+    same = "Noon is right."
+    service = Service(FIVE, "At noon.", same)
+    await alearn_from(service.chat, service.answer(0), success=False, words="At five.")
+    [withdrawn] = [each for each in (await service.lessons()).live if each.text == same]
+    assert (withdrawn.retired, withdrawn.by_person) == (True, False)
+
+    other: Any = {"configurable": {"thread_id": "2"}}
+    await service.chat.ainvoke({"messages": [("human", "When is lunch?")]}, other)
+    [taught] = [each for each in (await service.lessons()).live if each.text == same]
+    assert not taught.retired
