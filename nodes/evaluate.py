@@ -172,7 +172,7 @@ class Evaluate:
             recorded = state.copy()
             recorded["trials"] = [*state["trials"], record]
             facts = facts_of(recorded, self.pool.environment)
-            update["facts"] = facts
+            update["trial_facts"] = facts
             # Otherwise the reflection keeps it.
             if state.get("attempt") and not strategy.reflects:
                 update["answers"] = [*state.get("answers", []), digest_of(answer_of(state))]

@@ -63,7 +63,7 @@ class Reflect:
         """
         known = failure(state, self.environment)
         if self.memory.facts:
-            known["facts"] = state.get("facts", [])
+            known["facts"] = state.get("trial_facts", [])
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
         # A model that has copied an earlier reflection would copy it again.
         earlier = state["reflections"]

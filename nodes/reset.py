@@ -90,7 +90,7 @@ class Reset:
         if self.memory.map:
             update["memory_map"] = None
         if self.memory.facts:
-            update["facts"] = []
+            update["trial_facts"] = []
         if self.strategy.continues:
             update["continued"] = []
         return update

@@ -194,7 +194,7 @@ class ReflexionState(TypedDict, total=False):
     """Lessons from other tasks, the most fitting first."""
     last_attempt: NotRequired[list[Step]]
     """The previous trial's steps, for strategies that show them."""
-    facts: NotRequired[list[str]]
+    trial_facts: NotRequired[list[str]]
     """What is certain about the last failed trial, in sentences (`Memory(facts=True)`)."""
     continued: NotRequired[list[ContinuedTrial]]
     """The earlier trials, oldest first, for the strategy `continue`."""

@@ -207,7 +207,7 @@ def test_older_world_with_actions_of_a_function():
         ({"tasks": []}, "tasks is empty"),
         ({"tasks": [1, 1]}, "same id"),
         ({"actions": ["left", "right"]}, "2 names"),
-        ({"actions": {"?": 1}}, "no name"),
+        ({"actions": {"?": 1}}, "not a name"),
         ({"actions": 3}, "not 3"),
         ({"render": lambda grid: ""}, "needs grid"),
         ({"env": lambda task: Adventure(), "tasks": [1], "actions": word}, "give instruction"),

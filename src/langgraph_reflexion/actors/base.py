@@ -183,7 +183,7 @@ class Actor(ABC):
         )
         # A conversation that goes on has been told of each trial at its end.
         if not state.get("continued"):
-            opening = with_facts(opening, state.get("facts", []), self.prompts)
+            opening = with_facts(opening, state.get("trial_facts", []), self.prompts)
         return with_lessons(opening, state, self.prompts)
 
     def _with_turns(self, state: ReflexionState, examples: Sequence[Example], opening: str) -> list[BaseMessage]:

@@ -272,7 +272,7 @@ def lessons_for(state: WrappedAgentState, prompts: Prompts, rules: Rules, *, fre
         )
     # A conversation that goes on has been told of each trial at its end.
     if not state.get("continued"):
-        text = with_facts(text, state.get("facts", []), prompts)
+        text = with_facts(text, state.get("trial_facts", []), prompts)
     return with_lessons(text, state, prompts).strip()
 
 
