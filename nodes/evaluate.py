@@ -196,11 +196,13 @@ class Evaluate:
                 shown = _without_truth(await self._shown(seen))
                 score = await self._score(self.evaluator, shown, config, "the evaluator", self.pool.retries)
         except Fault as error:
+            # Without what the environment has added: the trial is judged once more when it is resumed.
             failed: Update = {"fault": as_data(error)}
             if isinstance(error, EpisodeLost):
                 # Resumed, the trial starts over.
                 failed["stop_reason"] = "fault"
-            return seen, failed | paid
+            failed.update(paid)
+            return seen, failed
         except GraphInterrupt as pause:
             # The evaluator asks a person: LangGraph stops here, if it can go on later.
             if "thread_id" in config.get("configurable", {}):
@@ -208,14 +210,17 @@ class Evaluate:
             raise ConfigurationError(NO_THREAD) from pause
 
         expect_on_scale(self.evaluator, score, self.rules.threshold)
-        update = settled
+        update = settled.copy()
         if score.prepared is not None:
-            task = state["task"]
-            update["task"] = {**task, "prepared": task["prepared"] | score.prepared}
+            # Into the state's task, not the one that was shown: that one lacks what the truth has prepared.
+            task = state["task"].copy()
+            task["prepared"] = {**task["prepared"], **score.prepared}
+            update["task"] = task
         update["evaluation"] = self._evaluation(score)
         if self.rules.rejects_answers and self._is_rejected_by_code(score):
             update["rejected"] = RejectedAnswers(self.pool.environment).with_answer(seen, actions_of(seen))
-        return seen, update | paid
+        update.update(paid)
+        return seen, update
 
     def _is_rejected_by_code(self, score: Score) -> bool:
         """Return whether a check of code has rejected the trial: it would do so again, and a model might not."""

@@ -107,7 +107,8 @@ class Learn:
 
         with open_account() as account:
             source = await self._source(store, news, config)
-        # A person may have said something while the model wrote: this, or something else.
+        # A person may have spoken while the model wrote. What was queued does not count any more then.
+        # Of two people's words the later ones count, unless they are the same.
         before = await store.late_verdict(key)
         if before and (news.queued or _is_said(before, news)):
             await self._pay(store, before, account.usage)

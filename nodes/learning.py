@@ -122,15 +122,20 @@ async def _learned(
     try:
         await node.ainvoke({"news": news}, config)
     except BaseException as error:
-        # Whoever comes next need not wait for the lease to end. Only a bug counts as an attempt: a server that is
-        # down and a process that ends say nothing about the trial.
+        # Only a bug counts as an attempt: a server that is down and a process that ends say nothing about the trial.
         is_bug = isinstance(error, Exception) and not isinstance(error, Fault)
         if not is_bug:
             attempts = queued.attempts
+        # The error that is raised is the one that matters.
         with contextlib.suppress(Fault):
-            # Unless what was to be learned has been taken back meanwhile.
-            if await store.still_queued(queued.key):
-                await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])
+            await _end_lease(store, queued, attempts)
         raise
     await store.dequeue(queued)
     return "learned"
+
+
+async def _end_lease(store: LessonStore, queued: QueuedTrial, attempts: int) -> None:
+    """Leave a trial in the queue without a lease, so that whoever comes next need not wait for its end."""
+    # What was to be learned may have been taken back meanwhile, and would come back with this record.
+    if await store.still_queued(queued.key):
+        await store.add([queued.model_copy(update={"attempts": attempts, "leased_until": ""})])

@@ -42,7 +42,7 @@ class Copy:
         """Replace all files by those of a tree."""
         remove(self.root)
         self.root.mkdir()
-        # Before the files, which may have a link or a file in their place.
+        # Made before the files are checked out, which may include a link or a file of that name.
         for path in self.dependencies:
             (self.root / path).mkdir(parents=True, exist_ok=True)
         self._repo.check_out(tree, self.root)
@@ -71,12 +71,13 @@ class Copy:
         return self.tree
 
     def restore(self, tree: str, paths: Collection[str]) -> None:
-        """Restore some paths, which are of this state or another, to that other state."""
+        """Restore some paths to what they are in a tree, and remove those that it does not have."""
         there = self._repo.paths(tree)
         restored = []
         for path in paths:
             if path in there:
-                # What was there before may lie behind a link now, which only git does not follow.
+                # Left to git alone, which replaces what is there: a folder on the way may be a link by now, which
+                # `remove` would follow, and git does not.
                 restored.append(path)
             else:
                 remove(self.root / path)

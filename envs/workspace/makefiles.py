@@ -117,7 +117,7 @@ class Makefile:
         if not waiting:
             ordinary = [name for name in by_name if not name.startswith(".")]
             waiting = ordinary[:1]
-        # Which files a pattern makes, only make knows.
+        # Only make knows which files a pattern makes, so every pattern may be needed.
         waiting += [name for name in by_name if "%" in name]
         reached = set(waiting)
         # Only the keys count: each line once, in the order in which they are found.

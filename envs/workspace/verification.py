@@ -97,7 +97,15 @@ class Verification:
 
 
 class Grader:
-    """Verifies states of a task's files, in copies that `copy` makes."""
+    """Verifies states of a task's files.
+
+    Args:
+        repo: The states.
+        pristine: The original state, whose files decide what verification runs.
+        data: The task's `data`.
+        commands: Runs the verification commands.
+        copy: Makes a copy on disk of a state, in which they run.
+    """
 
     def __init__(
         self,
@@ -116,6 +124,7 @@ class Grader:
         self._copy = copy
         paths = repo.paths(pristine)
         self._additions = Additions(paths, self._pristine_text, self._verify)
+        # The files that decide what verification does: scripts, makefiles, and what makefiles include and run.
         run = set(scripts_run(self._verify, paths.__contains__))
         run |= self._additions.included
         run |= self._additions.run

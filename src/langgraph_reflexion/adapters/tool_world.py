@@ -35,6 +35,7 @@ def injected(tool: BaseTool, known: Mapping[str, Any]) -> Injected:
     Raises:
         ConfigurationError: it needs another one, or a state that the world does not have.
     """
+    # JSON, as of MCP servers, has no notes on arguments: a model sees all of them.
     if isinstance(tool.args_schema, dict):
         return {}
     schema: Any = tool.get_input_schema()

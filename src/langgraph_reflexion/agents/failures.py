@@ -28,7 +28,7 @@ def failure_in_words(error: Exception) -> str:
     if not is_outside:
         raise error
     message = f"the agent failed: {one_line(error)}"
-    # Tools raise errors of the same types, which say nothing about the model.
+    # Other errors with such a status, as from a tool, say nothing about the model.
     client_is_refused = by_client and to_fault(error, []).permanent
     if getattr(error, "permanent", False) or client_is_refused:
         raise ModelFault(message, permanent=True) from error

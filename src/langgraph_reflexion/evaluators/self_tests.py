@@ -110,13 +110,14 @@ class SelfTestsEvaluator(Evaluator):
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Have the model write the tests, unless some come with the task."""
-        given = self.environment.given_tests(task)
+        own = self.environment.given_tests(task)
+        if own and not self.beside_given:
+            # The task's own tests replace the model's.
+            return {"tests": own, FROM: "task"}
+        given: list[str] = []
         if self.beside_given:
             # In a thread, as a compiler may check the examples.
             given = await to_thread(self._given, task)
-        # The task's own tests replace the model's.
-        elif given:
-            return {"tests": given, FROM: "task"}
         valid = await self._written(task, config)
         if given:
             return await self._beside_given(task, given, valid, config)
@@ -178,7 +179,8 @@ class SelfTestsEvaluator(Evaluator):
         if again:
             name = f"{WRITING} again"
         call = CallId(self.seed, task["id"], 1, name)
-        prompt = Prompt(lambda _, __: self._messages(task, again))
+        # It has no steps, and nothing that could be left out.
+        prompt = Prompt(lambda steps, left_out: self._messages(task, again))
         reply = await prompt.ask(self.client, None, config, call)
         # Drafts of tests in its reasoning are not its answer.
         text = reply.text.rpartition("</think>")[2][:LONGEST]

@@ -178,7 +178,8 @@ async def learn_all(
     Raises:
         Fault: the model or the store failed; no further answer is begun.
     """
-    # An earlier word on an answer would be news again in the next call, after the later one.
+    # Only the last word on an answer is kept. If an earlier one were learned as well, it would differ from what is
+    # known in the next call with the same feedback, and both would be learned again.
     last = {each.key: each for each in feedback}
     free = asyncio.Semaphore(concurrency)
 

@@ -51,7 +51,7 @@ def _of_actions(steps: Sequence[Step]) -> list[str]:
     refused: list[str] = []
     for step in steps:
         action = step["action"]
-        # What has no name has no form, which every reflection is told.
+        # An action without a name has none of the valid forms: `failure` says that to every reflection.
         if action and action["name"] and step["observation"].startswith(REFUSED):
             refused.append(action["text"])
     if refused:

@@ -194,14 +194,7 @@ class LessonMemory:
         elif record["verdict"] and affordable:
             with charging(state, "evaluate") as paid:
                 text = await self._from_success(state, config)
-            # The trial has been accounted for before, without this call.
-            after = state.copy()
-            after["usage"] = paid["usage"]
-            self.budgets.record(after, config)
-            accounted = dict(record)
-            accounted.update(for_record(paid))
-            update = {"trials": [accounted]}
-            update.update(paid)
+            update = self._charged(state, record, paid, config)
             records.append(self.source(state, config, text, "success"))
         records.append(self.use(state, config, success=record["verdict"]))
         await self._add(store, *records)
@@ -209,6 +202,18 @@ class LessonMemory:
         # Only now is the trial in the store, where the worker looks for it.
         if queues:
             self.queue.start(store)
+        return update
+
+    def _charged(self, state: ReflexionState, record: TrialRecord, paid: Update, config: RunnableConfig) -> Update:
+        """Return the update that charges a trial for a call after its end, which its record does not count yet."""
+        # The budgets have counted the trial before, without this call.
+        after = state.copy()
+        after["usage"] = paid["usage"]
+        self.budgets.record(after, config)
+        accounted = dict(record)
+        accounted.update(for_record(paid))
+        update: Update = {"trials": [accounted]}
+        update.update(paid)
         return update
 
     @property

@@ -98,32 +98,39 @@ def read_block(path: Path) -> Block:
 
 
 def _write_block(snapshot: LessonSnapshot, path: Path, head: str) -> int:
+    """Write the block into a file, which begins with `head` if it is new, and return the number of its lessons."""
     content = head.encode()
     if path.exists():
         content = _read(path)
     block = parse_block(content, path)
+    if block is not None and find_changes(block, snapshot).records:
+        raise ConfigurationError(
+            f"{path} has changes that are not in the store: `lessons import` adds them; or remove the whole block"
+        )
     # Line ends as the file has them, so that it does not become a mixture of both.
     newline = b"\n"
     if b"\r\n" in content:
         newline = b"\r\n"
-    before = content
-    after = b""
-    if block is None and content:
-        if not content.endswith(b"\n"):
-            before += newline
-        # An empty line, so that the block does not continue a paragraph.
-        before += newline
     if block is not None:
-        if find_changes(block, snapshot).records:
-            raise ConfigurationError(
-                f"{path} has changes that are not in the store: `lessons import` adds them; or remove the whole block"
-            )
         before = block.before
         after = block.after
+    else:
+        before = _before_new_block(content, newline)
+        after = b""
     lessons = _most_useful(snapshot)
     written = block_of(lessons).encode().replace(b"\n", newline)
     _replace(path, before + written + after)
     return len(lessons)
+
+
+def _before_new_block(content: bytes, newline: bytes) -> bytes:
+    """Return a file's content with the line ends that a block at its end needs before it."""
+    if not content:
+        return content
+    if not content.endswith(b"\n"):
+        content += newline
+    # An empty line, so that the block does not continue a paragraph.
+    return content + newline
 
 
 def _most_useful(snapshot: LessonSnapshot) -> list[Lesson]:

@@ -23,6 +23,9 @@ LONGEST = 10_000
 PERMANENT = {401, 403, 404}
 """HTTP statuses after which no retry can succeed."""
 
+REFUSED_OPTION = {400, 404, 422, 501}
+"""HTTP statuses with which servers refuse an option of a request."""
+
 _NO_ANSWER = "the model could not answer"
 _CHECK: dict[int | None, str] = {
     401: " (check the key)",
@@ -60,7 +63,7 @@ _OWN_MISTAKES = (ImportError, NameError, NotImplementedError)
 def to_fault(error: Exception, secrets: Sequence[str]) -> ModelFault:
     """Return the fault for a client's error, without the secrets: a server that refuses a key may quote it."""
     for cause in _causes(error):
-        # Of the connection itself, which some versions of the clients wrap.
+        # A fault that `models.connections` has raised within the client, which some versions wrap in an error.
         if isinstance(cause, ModelFault):
             return cause
     # Cut only afterwards, as half a secret would not be recognized.
@@ -190,7 +193,10 @@ def _fault_of_group(group: ExceptionGroup[Exception], what: str) -> Fault | None
     if len(faults) < len(found):
         return None
     # One that no retry cures decides.
-    return min(faults, key=lambda fault: fault.transient)
+    for fault in faults:
+        if not fault.transient:
+            return fault
+    return faults[0]
 
 
 def is_bug(error: Exception) -> bool:
@@ -216,7 +222,7 @@ def refused_option(error: Exception, sent: Sequence[str]) -> str | None:
         if named in sent:
             return named
         return None
-    if _status(error) not in (400, 404, 422, 501):
+    if _status(error) not in REFUSED_OPTION:
         return None
     words = _words(error)[:LONGEST]
     for option in sent:
@@ -233,10 +239,10 @@ def _named_option(error: Exception) -> str | None:
         if unknown:
             return unknown[1]
     if isinstance(error, ValueError) and "No generations found in stream" in str(error):
-        # The reply came as a whole.
+        # The server does not stream: its reply came as a whole.
         return "stream"
     param = str(getattr(error, "param", None) or "")
-    if param and _status(error) in (400, 404, 422, 501):
+    if param and _status(error) in REFUSED_OPTION:
         # Such as `tools[0].function`.
         return re.split(r"[\[.]", param)[0]
     return None

@@ -246,8 +246,9 @@ async def _open_postgres(url: str, *, latest: bool) -> AsyncIterator[BaseCheckpo
         await pool.close()
         raise ConfigurationError("the Postgres server cannot be reached: check --database") from error
     async with pool:
-        # The address may hold a password.
-        serde = _serializer(str(public_database(url)))
+        # Errors name the database, and its address may hold a password.
+        where = str(public_database(url))
+        serde = _serializer(where)
         kind: type[HistoryPostgresSaver] = HistoryPostgresSaver
         if latest:
             kind = LatestPostgresSaver

@@ -59,20 +59,22 @@ def _play(environment: "Environment", settings: RunSettings, name: str) -> None:
     _say(f"{opening}\n\n{help}")
 
     actions: list[Action] = []
-    result = None
+    # None as long as the game goes on, and if the player leaves it.
+    final: StepResult | None = None
     while action := _next_action(played, forms, help):
         actions.append(action)
         result = call_blocking(environment, episode.step, action)
         _say(result.observation)
         if result.terminated or result.truncated:
+            final = result
             break
     taken = count(len(actions), "action")
-    if action is None or result is None:
+    if final is None:
         _say(f"You left after {taken}.")
         suggest("play", settings.environment)
     else:
-        won = _won(environment, episode, prepared, actions, result)
-        _say(f"You {_ended(result, won=won)} after {taken}.")
+        won = _won(environment, episode, prepared, actions, final)
+        _say(f"You {_ended(final, won=won)} after {taken}.")
         if isinstance(environment, SupportsAnswer) and not won:
             _say_answer(environment.answer(chosen))
         suggest("run", settings.environment, "--limit", 3, "--max-trials", 4)

@@ -93,6 +93,7 @@ def _worse(group: RunGroup, name: str, baseline: RunGroup) -> list[str]:
     if not compared.matches:
         why = " ".join(compared.notes)
         return [f"{name} cannot be compared with {folder}: {why.rstrip('.')}"]
+    # The first match is always the one at equal trials; that at equal tokens does not count here.
     at_equal_trials = compared.matches[0]
     test = at_equal_trials.test
     if not test.significant or test.losses < test.wins:

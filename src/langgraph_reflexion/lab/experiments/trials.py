@@ -141,10 +141,9 @@ def trials_of(states: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> Trials
     last = _last_states(states)
     if not last:
         raise ConfigurationError('no trial was begun: give a final state, or those of stream_mode="values"')
-    # The state that came last, whichever trial it is of.
-    final = list(last.values())[-1]
+    final = last[max(last)]
     task = final["task"]
-    # A state may hold the last few only.
+    # A state may hold the last few reflections only, so those of all states are gathered.
     reflections: dict[int, str] = {}
     for state in last.values():
         for reflection in state["reflections"]:
@@ -285,6 +284,7 @@ def _lines(view: TrialView) -> Iterator[RenderableType]:
         if place == view.shared_steps:
             style = "bold yellow"
         mark = Text(f"{number:>3} ", style)
+        # What is appended has the mark's style, too, unless its own says otherwise.
         yield mark.append(thought or "(no thought)", "italic not bold default")
         if action is not None:
             yield _indented(Text(f"> {action}", "bold cyan"))

@@ -70,6 +70,7 @@ class Worker:
         try:
             setup, opened = await self._open()
             secrets = setup.secrets
+            # The fault of a server that has never answered is permanent; this one may have answered another worker.
             if answered:
                 for client in setup.graph.clients:
                     client.mark_answered()

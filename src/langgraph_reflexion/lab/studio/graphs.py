@@ -65,7 +65,7 @@ class GraphFactory:
         """Return the graph that the server asks for. Only a run needs valid settings.
 
         With a wrong setting, or without a model's key, an assistant still has its form to correct, and threads to
-        read. For these a graph only has to know where it continues after a failed trial.
+        read. For these a graph only has to know where it continues after a failed trial, which the strategy decides.
 
         Raises:
             ConfigurationError: a setting is wrong, and the graph is to be run.
@@ -134,6 +134,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
             **parts,
         )
 
+        # These compare with the right answer, so a question that a client writes needs one.
         knows_answer = rubric is None and rules.evaluator in ("environment", "meaning")
 
         def find(state: Mapping[str, Any]) -> Task | None:
