@@ -64,7 +64,7 @@ def shortened(command: str) -> str:
     if LONG.match(command):
         return command + FEW
     if command == "langgraph-reflexion demo":
-        return f"{command} --games 2"
+        return f"{command} --games 1"
     return command
 
 

@@ -453,7 +453,7 @@ def test_a_page_in_a_mistyped_folder_is_refused(tmp_path):
 
 
 def test_the_demo_plays_both_strategies_writes_a_page_and_plays_nothing_twice(home):
-    status, out, err = call(home, "demo", "--games", "2")
+    status, out, err = call(home, "demo", "--games", "1")
     assert status == 0
     assert "starting over with reflections" in err
     assert "is not an LLM" in out
@@ -465,7 +465,7 @@ def test_the_demo_plays_both_strategies_writes_a_page_and_plays_nothing_twice(ho
         for strategy in ("retry", "reflexion")
     }
     assert all(rows.values())
-    again, shown, _ = call(home, "demo", "--games", "2")
+    again, shown, _ = call(home, "demo", "--games", "1")
     assert (again, shown) == (0, out)
     for strategy, before in rows.items():
         assert (home / "runs" / "demo" / strategy / "trials.jsonl").read_text(encoding="utf-8") == before

@@ -131,21 +131,21 @@ def _keys() -> Iterator[str]:
 
 def _asked(name: str, base_url: str | None) -> tuple[bool, str]:
     """Ask a model for a word. Returns whether it answers, and the answer or the trouble in words."""
-    import asyncio
-
     from langchain_core.messages import HumanMessage
 
     from langgraph_reflexion.errors import ModelFault
     from langgraph_reflexion.lab.settings import ReflexionSettings
     from langgraph_reflexion.models.calls import CallId
     from langgraph_reflexion.models.client import Client
+    from langgraph_reflexion.support.sync import run_blocking
 
     settings = ReflexionSettings.read({"model": name, "base_url": base_url, "timeout": SECONDS, "retries": 1})
     client = Client(settings.load(name), settings.model_options())
     call = CallId(settings.seed, "doctor", 1, "doctor")
     began = time.perf_counter()
     try:
-        reply = asyncio.run(client.ask([HumanMessage("Answer with the word yes.")], {}, call))
+        # Not on a loop of its own: LangChain shares its connections, which would outlive that loop.
+        reply = run_blocking(client.ask([HumanMessage("Answer with the word yes.")], {}, call))
     except ModelFault as fault:
         return False, f"does not answer: {printable(str(fault))}"
     seconds = time.perf_counter() - began
