@@ -124,7 +124,7 @@ class CompiledReflexion(CompiledStateGraph[Any, Any, Any, Any]):
 
 def _is_node(config: RunnableConfig | None) -> bool:
     """Return whether another graph calls this one as its node: then only the output schema's fields are returned."""
-    # Not `ensure_config`, which knows of a run around a tool, too: a graph that a tool calls is no node.
+    # Not `ensure_config`, which knows of a run around a tool, too: a graph that a tool calls is not a node.
     configurable = (config or {}).get("configurable", {})
     return bool(configurable.get("checkpoint_ns"))
 

@@ -159,7 +159,7 @@ def reflect_of(graph: Learning) -> Reflect:
     """Return the node that reflects.
 
     Raises:
-        ConfigurationError: this is no such graph, or its node is another.
+        ConfigurationError: it is not such a graph, or its node is another.
     """
     if isinstance(graph, ReflexionMiddleware):
         return graph.reflect
@@ -268,7 +268,7 @@ def _has_trial(values: Mapping[str, Any]) -> bool:
 
 
 def _answer_id(values: Mapping[str, Any]) -> str | None:
-    """Return the id of the message that ends a conversation; None if that is no answer."""
+    """Return the id of the message that ends a conversation; None if that is not an answer."""
     said = values.get("messages") or []
     if not said or not isinstance(said[-1], AIMessage):
         return None

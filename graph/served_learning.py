@@ -150,7 +150,7 @@ def learning_graph(graph: Learning) -> CompiledStateGraph[Any, Any, Any, Any]:
             agent on the same server.
 
     Raises:
-        ConfigurationError: it is no such graph.
+        ConfigurationError: it is not such a graph.
     """
     reflect = reflect_of(graph)
 

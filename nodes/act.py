@@ -54,7 +54,7 @@ class Act:
             with charging(state, "act") as paid:
                 decision, reply = await self._chosen(actor, state, config, call)
         except ModelFault as fault:
-            # Trouble outside is no step of the agent's; what was paid for is charged all the same.
+            # Trouble outside is not a step of the agent's; what was paid for is charged all the same.
             return {"decision": None, "stop_reason": "fault", "fault": as_data(fault), **paid}
         after_thought = bool(trajectory) and trajectory[-1]["action"] is None
         second_thought = after_thought and decision["action"] is None

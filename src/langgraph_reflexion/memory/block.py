@@ -115,7 +115,7 @@ def parse_block(content: bytes, path: Path) -> Block | None:
     """Return the block of a file; None if it has none.
 
     Raises:
-        ConfigurationError: the marks are not a pair, or a line within is no lesson.
+        ConfigurationError: the marks are not a pair, or a line within is not a lesson.
     """
     # Of bytes, only these ends of lines: \n, \r\n and \r.
     lines = content.splitlines(keepends=True)
@@ -187,7 +187,7 @@ def _notes(lines: list[str], first: int, path: Path) -> Iterator[Note]:
             # A long line that an editor has broken.
             written[-1] += f" {line.strip()}"
         else:
-            raise ConfigurationError(f"{path}, line {number}, is no lesson: begin it with a dash, or remove it")
+            raise ConfigurationError(f"{path}, line {number}, is not a lesson: begin it with a dash, or remove it")
     for line in written:
         if found := _NOTE.fullmatch(line):
             yield Note(found[1], _said(found[2]))

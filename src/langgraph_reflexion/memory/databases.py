@@ -39,7 +39,7 @@ async def open_sqlite(path: str, stack: AsyncExitStack) -> BaseStore:
     """Open the file of a SQLite database until the stack is left, and create it.
 
     Raises:
-        ConfigurationError: there is no such folder, or the file is no such database.
+        ConfigurationError: there is no such folder, or the file is not such a database.
     """
     from langgraph.store.sqlite.aio import AsyncSqliteStore
 

@@ -208,7 +208,7 @@ def read_reflection(text: str) -> str:
     lines = [line.rstrip() for line in labelled.splitlines() if line.strip()]
     said = "\n".join(lines)
     for invented in _INVENTED.finditer(said):
-        # A reply may begin like a step; what follows the first line is no reflection.
+        # A reply may begin like a step; what follows the first line is not a reflection.
         if invented.start():
             said = said[: invented.start()].rstrip()
             break

@@ -250,7 +250,7 @@ class LessonStore:
         await in_store(self.store, operations)
 
     async def withdraw(self, source: str) -> None:
-        """Retire the lesson of a source whose trial was no success after all, unless others taught it as well.
+        """Retire the lesson of a source whose trial was not a success after all, unless others taught it as well.
 
         Args:
             source: The key of the source.
@@ -380,7 +380,7 @@ async def open_lessons(where: Path | str | None = None) -> AsyncIterator[BaseSto
             (`postgresql://...`, extra `postgres`); None for a store in memory.
 
     Raises:
-        ConfigurationError: the file is no such database, the extra is missing, or the server cannot be reached.
+        ConfigurationError: the file is not such a database, the extra is missing, or the server cannot be reached.
     """
     async with AsyncExitStack() as stack:
         if where is None:

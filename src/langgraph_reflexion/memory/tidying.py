@@ -92,8 +92,12 @@ def _outdated(snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[Remo
     if snapshot.own:
         counted.update(snapshot.own.counted)
         summaries.append(snapshot.own.key)
-    removed = [Removal(LessonSummary.stored_as, key) for key in summaries]
-    removed += [Removal(LessonUse.stored_as, key) for key in snapshot.records["uses"] if key in counted]
+    removed: list[Removal] = []
+    for key in summaries:
+        removed.append(Removal(LessonSummary.stored_as, key))
+    for key in snapshot.records["uses"]:
+        if key in counted:
+            removed.append(Removal(LessonUse.stored_as, key))
     firsts = {lesson.id: lesson.first_source for lesson in live.values()}
     for key, source in snapshot.records["sources"].items():
         if not isinstance(source, LessonSource):

@@ -209,7 +209,7 @@ async def test_a_lesson_that_was_merged_since_does_not_take_the_other_one_with_i
             lambda text: text.replace("\n<!-- langgraph-reflexion: lessons end", "\nAnd so on.\n<!-- end"),
             "needs one line",
         ),
-        (lambda text: text.replace("\n\n<!--", "\nAnd so on.\n<!--"), "line 12, is no lesson"),
+        (lambda text: text.replace("\n\n<!--", "\nAnd so on.\n<!--"), "line 12, is not a lesson"),
         (lambda text: text.replace("mill", "mill\udcff"), "line 11, is not UTF-8"),
         (lambda text: "# Rules\n", "no block of lessons"),
         (lambda text: "\0" + text, "not UTF-8"),

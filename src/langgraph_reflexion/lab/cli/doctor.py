@@ -1,5 +1,6 @@
 """The command `doctor`: what is installed, which sandbox works, and whether a model answers."""
 
+import contextlib
 import os
 import platform
 import time
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langgraph_reflexion.errors import the_extra
+from langgraph_reflexion.errors import EnvironmentUnavailable, the_extra
 from langgraph_reflexion.lab.cli.basics import say_starting
 from langgraph_reflexion.support.text import printable
 
@@ -101,19 +102,21 @@ def _is_missing(requirement: "Requirement", extra: str) -> bool:
 
 def _sandboxes() -> Iterator[str]:
     """Yield a line for each sandbox that may be chosen automatically."""
-    from langgraph_reflexion.envs.sandbox.backends import BACKENDS, probe
+    from langgraph_reflexion.envs.sandbox.backends import BACKENDS, choose, probe
 
-    is_first = True
+    used = ""
+    # If none works, the lines say why.
+    with contextlib.suppress(EnvironmentUnavailable):
+        used = choose()
     for name, backend in BACKENDS.items():
         if not backend.automatic:
             continue
         tried = probe(name)
         said = f"does not work: {tried.words}"
-        if tried.works and is_first:
-            said = "works, and is used"
-            is_first = False
-        elif tried.works:
+        if tried.works:
             said = "works"
+        if name == used:
+            said = "works, and is used"
         yield f"  {name:<14}{said}"
 
 
