@@ -126,7 +126,10 @@ def test_a_profile_that_completes_a_text_goes_on_as_well():
     assert last.count("Observation 2: Handed in.") == 2
 
 
-@pytest.mark.parametrize("name", ["alfworld", "hotpotqa", "fever", "webshop"])
+ENDING = ["alfworld", "hotpotqa", "fever", pytest.param("webshop", marks=pytest.mark.extra("webshop"))]
+
+
+@pytest.mark.parametrize("name", ENDING)
 def test_where_an_episode_ends_for_good_nothing_can_go_on(name):
     with pytest.raises(ConfigurationError, match=rf"an episode of {name} ends for good.*'feedback'"):
         going_on(ScriptedChatModel(replies=writing), load_environment(name))
