@@ -12,14 +12,14 @@ ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
     " --out runs/shared": "needs a server: tests/long/experiments/test_kills.py runs one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
-    "docs/howto/postgres.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
+    "docs/howto/production.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "docs/studio.md: from langgraph_sdk import get_sync_client": "needs a server: tests/long/test_studio_server.py",
     "docs/howto/learning.md: from langgraph_sdk import get_sync_client": "needs a server:"
     " tests/long/test_served_learning.py",
     "langgraph-reflexion learn --langsmith support --since 2026-11-01 --lessons lessons.db --model openai:gpt-4o-mini"
     "": "needs a key: tests/faces/test_learn_command.py has a server that stands in for LangSmith",
     "docs/howto/own-environment.md: from openenv import GenericEnvClient": "needs a server of OpenEnv",
-    "docs/howto/own-evaluator.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
+    "docs/howto/customize.md: import verifiers.v1 as vf": "needs verifiers and a taskset",
     "git clone https://github.com/noahshinn/reflexion": "needs the network; a made-up clone replaces it",
     'for n in $(seq 20); do pytest -q -m "" tests/long/sandbox/test_cleanup.py || break; done': "is twenty runs",
     "cd tests/support/sandbox && python -c 'import probes; print(probes.table(), probes.through_table())'"
@@ -90,22 +90,24 @@ def clone(home: Path) -> None:
 SANDBOXED = {
     "docs/environments/programming.md",
     "docs/environments/workspace.md",
-    "docs/grading.md",
     "docs/howto/models.md",
     "docs/howto/security.md",
     "docs/sandbox.md",
 }
 """The pages whose code runs in the sandbox."""
 
-APART = {"docs/inspect.md": "Inspect warns while it starts, and changes how the process logs"}
-"""The pages whose Python runs in a process of its own, and why."""
+APART = {
+    "docs/inspect.md": "Inspect warns while it starts, and changes how the process logs",
+    "docs/tutorial.md": "LangChain keeps one client for the address, on the event loop of the first run",
+}
+"""The pages whose Python and commands run in processes of their own, and why."""
 
 PACKAGES = {"docs/howto/own-environment.md": "gymnasium"}
 """The packages of extras that pages need; their tests are skipped where one is missing."""
 
 PREPARED: dict[str, Callable[[Path], None]] = {
     "docs/environments/programming.md": humaneval,
-    "docs/grading.md": humaneval,
+    "docs/sandbox.md": humaneval,
     "docs/original.md": clone,
 }
 """Files that a page's reader already has."""

@@ -28,11 +28,9 @@ class Group(NamedTuple):
 
 
 GROUPS = [
-    Group("graph", "The graph", "create_reflexion connect Approval resume_point state.Strategy"),
-    Group("graph", "Profiles", "Profile loop.profiles.PROFILES"),
-    Group(
-        "agents", "Your agent", "WrappedAgent ReflexionMiddleware agents.World envs.workspace.folder.WorkspaceFolder"
-    ),
+    Group("api", "The graph", "create_reflexion connect Approval resume_point state.Strategy"),
+    Group("api", "Profiles", "Profile loop.profiles.PROFILES"),
+    Group("api", "Your agent", "WrappedAgent ReflexionMiddleware agents.World envs.workspace.folder.WorkspaceFolder"),
     Group(
         "state",
         "State",
@@ -40,13 +38,13 @@ GROUPS = [
     ),
     Group("state", "Runtime context", "ReflexionContext", f"{TOP}.loop.context"),
     Group(
-        "environments",
+        "api",
         "Environments",
         "load_environment Environment Episode action StepResult Task ToolEnvironment envs.base.Action"
         " adapters.mcp.mcp_tools adapters.gym.GymEnvironment adapters.tau2.Tau2Environment envs.base.prompts_of",
     ),
     Group(
-        "environments",
+        "api",
         "Optional features",
         "SupportsPrepare SupportsRestore SupportsGoOn HasReplayable HasBlocking SupportsBlocks HasOwnTasksOnly"
         " SupportsExpectPrograms SupportsPlayedBy SupportsForTask HasActors Strict SupportsActionForms SupportsParse"
@@ -55,38 +53,38 @@ GROUPS = [
         f"{TOP}.envs.protocols",
     ),
     Group(
-        "environments",
+        "api",
         "Actions as tools and as texts",
         "tool_schemas action_forms shown_actions parse_action parse_forms read_call equivalent same_call",
         f"{TOP}.envs.grammar",
     ),
-    Group("environments", "Grading", "grade_file Grades ProblemGrade", f"{TOP}.envs.programming.solutions"),
+    Group("api", "Grading", "grade_file Grades ProblemGrade", f"{TOP}.envs.programming.solutions"),
     Group(
-        "evaluators",
+        "api",
         "Heuristics and evaluators",
         "Evaluator Score evaluators.function.CommandEvaluator evaluators.rubric.Rubric evaluators.all_of.AllOf "
         "loop.heuristic.Heuristic",
     ),
-    Group("evaluators", "Prompts", "load_prompts prompts.Prompts"),
-    Group("models", "Models", "ModelOptions models.load.load_model models.usage.Price support.retries.Retries"),
-    Group("models", "Budgets", "Budget Budgets"),
-    Group("memory", "Checkpoints", "open_checkpointer support.checkpoints.LatestSaver"),
+    Group("api", "Prompts", "load_prompts prompts.Prompts"),
+    Group("api", "Models", "ModelOptions models.load.load_model models.usage.Price support.retries.Retries"),
+    Group("api", "Budgets", "Budget Budgets"),
+    Group("api", "Checkpoints", "open_checkpointer support.checkpoints.LatestSaver"),
     Group(
-        "memory",
+        "api",
         "Memory",
         "Memory Lessons memory.store.open_lessons learn_from alearn_from learning_graph"
         " graph.served_learning.FeedbackForm nodes.learn.Learned"
         " graph.later.learn_queued graph.later.alearn_queued",
     ),
     Group(
-        "runs",
+        "api",
         "Runs",
         "RunSettings run resume read_run read_prompts SentPrompt compare draw trials_of trials_of_run"
         " trials_of_thread",
         f"{TOP}.lab.experiments",
     ),
     Group(
-        "errors",
+        "state",
         "Errors",
         "ReflexionError ConfigurationError errors.EnvironmentUnavailable errors.Fault errors.ModelFault"
         " errors.ContextTooLong errors.EnvironmentFault errors.EpisodeLost",

@@ -55,10 +55,14 @@ class Reader:
         assert done.returncode == 0, f"{page}, line {block.line}: {done.stderr}"
         return done.stdout
 
-    def command(self, command):
+    def command(self, command, apart=False):
         """Run one of our command lines, and return its exit status, standard output and standard error."""
         program, *words = shlex.split(LOCAL.sub(self.server.url, command))
         assert program == "langgraph-reflexion", command
+        if apart:
+            module = [sys.executable, "-m", "langgraph_reflexion", *words]
+            done = subprocess.run(module, capture_output=True, text=True, timeout=120, cwd=self.home)
+            return done.returncode, done.stdout, done.stderr
         return call(self.home, *words, environment=self.environment)
 
     def leave(self):

@@ -19,7 +19,7 @@ from tests.support.tools import lacking, need
 
 ROOT = Path(__file__).parents[2]
 EVERY = ["--all"] if os.environ.get("EVERY_TRAP") else []
-"""Each field gets one trap, or with EVERY_TRAP=1 one after the other: half an hour (docs/contributing/tests.md)."""
+"""Each field gets one trap, or with EVERY_TRAP=1 one after the other: half an hour (docs/contributing.md)."""
 
 
 def audited(folder, *words):

@@ -123,7 +123,7 @@ class _Server:
             tools: list[BaseTool] = await self.held.enter()
         except Exception as error:
             cause = _cause(error)
-            # A time-out is an `OSError`, too.
+            # A timeout is an `OSError`, too.
             not_found = isinstance(cause, OSError) and not isinstance(cause, TimeoutError)
             if self.stdio and not_found:
                 raise EnvironmentUnavailable(f"{self} cannot be started: {cause}") from error

@@ -204,7 +204,7 @@ class CommandEvaluator(Evaluator):
             # Its children would go on without it. Mostly none is left, and one of another user cannot be killed.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-            # After a time-out the process is still to be reaped.
+            # After a timeout the process is still to be reaped.
             await process.wait()
 
     async def _started(

@@ -91,7 +91,7 @@ class Budgets:
         run: The limits of everything that the graph runs.
 
     Raises:
-        ConfigurationError: one is no `Budget`.
+        ConfigurationError: one of them is not a `Budget`.
     """
 
     def __init__(self, *, trial: Budget | None = None, task: Budget | None = None, run: Budget | None = None) -> None:

@@ -24,7 +24,7 @@ REMOVE = "someone else wrote it; remove the file, or give another one"
 
 _NAMESPACE = ("langgraph-reflexion", "answers")
 
-# No reply depends on these: with another key or time-out, the replies are found again.
+# No reply depends on these: with another key or timeout, the replies are found again.
 _IRRELEVANT = ("max_retries", "timeout", "request_timeout", "openai_api_key", "api_key")
 
 

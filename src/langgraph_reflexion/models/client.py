@@ -387,7 +387,7 @@ class Client:
             raise
 
     async def _timely(self, attempt: Callable[[Progress], Awaitable[T]]) -> T:
-        """Make an attempt in a slot of the server, within the time-out."""
+        """Make an attempt in a slot of the server, within the timeout."""
         timeout = self._options.timeout
         async with self._slots.one():
             try:

@@ -122,7 +122,7 @@ def is_timeout(fault: ModelFault) -> bool:
 
 
 def _is_late(error: BaseException) -> bool:
-    # The clients have time-outs of their own types.
+    # The clients have timeouts of their own types.
     return isinstance(error, TimeoutError) or "Timeout" in type(error).__name__
 
 

@@ -67,7 +67,7 @@ def _is_too_long(call: ToolCall | InvalidToolCall) -> bool:
 
 
 def invalid_call(error: Exception) -> AIMessage | None:
-    """Return the reply that LangChain refuses to make of arguments that are no JSON object, as an invalid call.
+    """Return the reply that LangChain refuses to make of arguments that are not a JSON object, as an invalid call.
 
     Of the reply, no more than the arguments is known. None if the error is another one.
     """
@@ -146,7 +146,7 @@ def passing_reasoning(model: BaseChatModel, messages: list[BaseMessage]) -> dict
 
 
 def _for_deepseek(message: BaseMessage) -> dict[str, Any]:
-    """Return a message in OpenAI's form, with its reasoning and with calls that are no JSON."""
+    """Return a message in OpenAI's form, with its reasoning and with calls that are not JSON."""
     converted: Any = convert_to_openai_messages(message)
     written: dict[str, Any] = dict(converted)
     if not isinstance(message, AIMessage):

@@ -91,7 +91,7 @@ class Requests:
                     raise
                 broken = invalid_call(error)
                 if broken is not None:
-                    note("a call's arguments were no JSON object; what the reply has cost is unknown")
+                    note("a call's arguments were not a JSON object; what the reply has cost is unknown")
                     return broken
                 refused = refused_option(error, list(sent))
                 if refused is None:

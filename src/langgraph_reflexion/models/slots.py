@@ -1,4 +1,4 @@
-"""The slots of a model server: a call waits here for its turn, so that its time-out begins when it is sent."""
+"""The slots of a model server: a call waits here for its turn, so that its timeout begins when it is sent."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -94,7 +94,7 @@ class Slots:
             watch.cancel()
 
     async def _watch(self, progress: Callable[[], None], seconds: float) -> None:
-        # Twice in each time-out, so that one lost answer does not end the call.
+        # Twice in each timeout, so that one lost answer does not end the call.
         patience = min(SECONDS_TO_ASK, seconds / 4)
         for number in count(1):
             await asyncio.sleep(seconds / 2)
@@ -161,7 +161,7 @@ def _base_url(model: BaseChatModel) -> str:
 class Progress(AsyncCallbackHandler):
     """Resets a call's deadline with each piece of its reply, and when its server is seen at work.
 
-    No call lasts longer than `PATIENCE` time-outs: a server may send pieces for ever.
+    No call lasts longer than `PATIENCE` timeouts: a server may send pieces for ever.
     """
 
     def __init__(self, deadline: asyncio.Timeout, seconds: float | None) -> None:

@@ -1,6 +1,8 @@
+from random import Random
+
 import pytest
 
-from langgraph_reflexion.lab.experiments.statistics import Interval, interval, sign_test, wilson
+from langgraph_reflexion.lab.experiments.statistics import Interval, interval, sign_test, tasks_needed, wilson
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,25 @@ def test_repeated_tasks_narrow_the_interval_only_where_they_differ():
     assert wilson(50, 80).low > low > wilson(25, 40).low
     assert wilson(50, 80).high < high < wilson(25, 40).high
     assert interval({str(task): [True] * 9 for task in range(20)}) == pytest.approx(wilson(20, 20))
+
+
+@pytest.mark.parametrize(("gained", "lost"), [(0.3, 0), (0.3, 0.1), (0.15, 0.05)])
+def test_as_many_tasks_as_are_needed_find_a_difference_in_four_of_five_comparisons(gained, lost):
+    tasks = tasks_needed(gained, lost)
+    random = Random(1)
+    found = 0
+    for _ in range(500):
+        draws = [random.random() for _ in range(tasks)]
+        test = sign_test([(draw < gained) - (gained <= draw < gained + lost) for draw in draws])
+        found += test.significant and test.wins > test.losses
+    assert found / 500 == pytest.approx(0.8, abs=0.05)
+
+
+def test_six_tasks_are_the_fewest_that_can_show_a_difference():
+    assert tasks_needed(1.0, 0.0, power=0.99) == 6
+
+
+@pytest.mark.parametrize(("gained", "lost", "said"), [(0.1, 0.1, "0.1"), (0.8, 0.3, "0.8"), (0.11, 0.1, "1 points")])
+def test_shares_without_a_number_of_tasks_are_refused(gained, lost, said):
+    with pytest.raises(ValueError, match=said):
+        tasks_needed(gained, lost)

@@ -17,6 +17,7 @@ def rows_of(page, head):
 def test_page_contains_the_tables():
     assert table() in PAGE
     assert through_table() in PAGE
+    assert f"run {len(HOSTILE)} hostile programs" in PAGE
 
 
 def test_page_names_what_gets_through_and_nothing_else():

@@ -5,7 +5,7 @@ of the same task under several seeds: neither makes a number more certain than i
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from math import comb
+from math import comb, exp, lgamma, log
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
@@ -14,6 +14,9 @@ CONFIDENCE = 0.95
 
 ALPHA = 0.05
 """Significance level: a smaller p is significant."""
+
+MOST_TASKS = 1000
+"""N tasks that `tasks_needed` considers."""
 
 
 class Interval(NamedTuple):
@@ -107,6 +110,31 @@ def sign_test(differences: Collection[int]) -> SignTest:
     return SignTest(wins, losses, min(1.0, p), len(differences))
 
 
+def tasks_needed(gained: float, lost: float, power: float = 0.8) -> int:
+    """Return how many tasks a comparison of two strategies needs to find their difference.
+
+    Args:
+        gained: The share of tasks that only the better strategy solves, between 0 and 1.
+        lost: The share of tasks that only the other one solves.
+        power: The probability that `sign_test` will be significant, for the better strategy.
+
+    Raises:
+        ValueError: If there can be no such shares, or more than `MOST_TASKS` tasks would be needed.
+    """
+    if lost < 0 or gained <= lost or gained + lost > 1:
+        raise ValueError(f"0 <= lost < gained, and a sum of at most 1, do not hold for {lost:g} and {gained:g}")
+    votes = gained + lost
+    found: list[float] = []
+    for tasks in range(1, MOST_TASKS + 1):
+        reached = 0.0
+        found.append(_chance_of_finding(tasks, gained / votes))
+        for voted in range(1, tasks + 1):
+            reached += _binomial(voted, tasks, votes) * found[voted - 1]
+        if reached >= power:
+            return tasks
+    raise ValueError(f"a difference of {100 * (gained - lost):g} points needs more than {MOST_TASKS} tasks")
+
+
 def seed_stats(shares: Sequence[float]) -> SeedStats:
     """Return the statistics of shares, one for each seed."""
     deviation = None
@@ -120,6 +148,26 @@ def format_p(p: float) -> str:
     if p < 0.001:
         return "< 0.001"
     return f"{p:.3f}"
+
+
+def _chance_of_finding(voted: int, share: float) -> float:
+    """Return the probability that the sign test of so many votes is significant, if this share are wins."""
+    chance = 0.0
+    tail = 0
+    for losses in range(voted):
+        tail += comb(voted, losses)
+        if 2 * tail / 2**voted >= ALPHA:
+            break
+        chance += _binomial(voted - losses, voted, share)
+    return chance
+
+
+def _binomial(wins: int, tosses: int, share: float) -> float:
+    """Return the probability of so many wins in independent tosses, each of which is won with probability `share`."""
+    if share == 1:
+        return float(wins == tosses)
+    ways = lgamma(tosses + 1) - lgamma(wins + 1) - lgamma(tosses - wins + 1)
+    return exp(ways + wins * log(share) + (tosses - wins) * log(1 - share))
 
 
 def _effective_size(clusters: Collection[Sequence[bool]]) -> float:
