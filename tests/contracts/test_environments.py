@@ -103,9 +103,42 @@ class Presuming(Counter):
         return MemoryMap(("There is a counter.",))
 
 
+class Forgetful(Counter):
+    """Its trials go on, but its episodes have no snapshot."""
+
+    def go_on(self, task, snapshot):
+        return self.start(task)
+
+
+class Eager(Counter):
+    """Whatever is said hands in an answer."""
+
+    def final_answer(self, task, action):
+        return action["text"]
+
+
+class Wordy(Counter):
+    """Its facts are one text."""
+
+    def trial_facts(self, task, opening, steps):
+        return "It has not counted far enough."
+
+
+class Meddling(Counter):
+    """Its facts change the trial."""
+
+    def facts(self, task, steps):
+        steps.clear()
+        return []
+
+
 @pytest.mark.parametrize(
     ("broken", "actions", "by"),
     [
+        (Forgetful, ["go up"], "ended_trials_go_on"),
+        (Eager, ["go up"], "final_answers_are_texts"),
+        (Wordy, ["go up"], "facts_are_sentences"),
+        (Meddling, ["go up"], "facts_are_sentences"),
         (Shared, ["go up", "go up"], "same_actions_same_observations"),
         (Shared, ["add 1", "go down"], "replay_equals_live"),
         (Blocking, ["go up"], "event_loop_stays_free"),

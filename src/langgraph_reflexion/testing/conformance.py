@@ -16,6 +16,7 @@ A failed check raises `AssertionError` with the expected behaviour. Checks take 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import wraps
 from typing import Any
@@ -36,7 +37,14 @@ from langgraph_reflexion.envs.base import (
 from langgraph_reflexion.envs.grammar import action_forms, parse_action, shown_actions, tool_schemas
 from langgraph_reflexion.envs.load import tasks_of
 from langgraph_reflexion.envs.pool import EpisodePool, call_blocking
-from langgraph_reflexion.envs.protocols import SupportsMemoryMap, is_replayable
+from langgraph_reflexion.envs.protocols import (
+    Factual,
+    SupportsFacts,
+    SupportsFinalAnswer,
+    SupportsGoOn,
+    SupportsMemoryMap,
+    is_replayable,
+)
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.prompts import Example, ExampleStep, Prompts, ReflectionExample, contains
 from langgraph_reflexion.support.sync import run_blocking
@@ -319,14 +327,58 @@ def event_loop_stays_free(case: Case) -> None:
     )
 
 
+def ended_trials_go_on(case: Case) -> None:
+    """Where a trial can go on, the snapshot after its last action is enough, and gives the same episode each time."""
+    environment = case.environment
+    if not isinstance(environment, SupportsGoOn):
+        return
+    with closing(Played(case)) as episode:
+        for action in case.actions:
+            episode.step(action)
+        snapshot = episode.snapshot()
+    if snapshot is None:
+        raise AssertionError("the episode has no snapshot after its last action, so nothing can go on")
+    _require(json.loads(json.dumps(snapshot)) == snapshot, "a snapshot changes on a round trip through JSON")
+    results = []
+    for _ in range(2):
+        going_on = call_blocking(environment, environment.go_on, case.task, snapshot)
+        results.append(call_blocking(environment, going_on.step, case.actions[0]))
+        call_blocking(environment, going_on.close)
+    _require(results[0] == results[1], difference("going on twice", results[:1], results[1:]))
+
+
+def final_answers_are_texts(case: Case) -> None:
+    """The answer that an action hands in is a text, always the same one; other actions hand in none."""
+    if not isinstance(case.environment, SupportsFinalAnswer):
+        return
+    answer_of = case.environment.final_answer
+    _require(answer_of(case.task, _NONSENSE) is None, f"{_NONSENSE} hands in an answer")
+    for action in case.actions:
+        answer = answer_of(case.task, action)
+        _require(answer is None or isinstance(answer, str), f"the answer of {action} is not a text: {answer!r}")
+        _require(answer == answer_of(case.task, action), f"asked twice, the answer of {action} differs")
+
+
+def facts_are_sentences(case: Case) -> None:
+    """What is certain about a trial is a list of sentences, always the same ones; the arguments stay as they are."""
+    environment = case.environment
+    opening, results = played(case)
+    steps = _observed(case, results)
+    before = json.dumps(steps)
+    if isinstance(environment, SupportsFacts):
+        _require_sentences("facts", environment.facts(case.task, steps), environment.facts(case.task, steps))
+    if isinstance(environment, Factual):
+        once = environment.trial_facts(case.task, opening, steps)
+        _require_sentences("trial_facts", once, environment.trial_facts(case.task, opening, steps))
+    _require(json.dumps(steps) == before, "the steps are changed")
+
+
 def memory_maps_go_by_texts(case: Case) -> None:
     """A memory map is deterministic, changes none of its arguments, and keeps plain JSON."""
     if not isinstance(case.environment, SupportsMemoryMap):
         return
     opening, results = played(case)
-    steps = []
-    for action, result in zip(case.actions, results, strict=True):
-        steps.append(ObservedStep(action=action, observation=result.observation))
+    steps = _observed(case, results)
     draw = case.environment.memory_map
     known: Mapping[str, Any] = {}
     before = json.dumps(steps)
@@ -337,6 +389,22 @@ def memory_maps_go_by_texts(case: Case) -> None:
         _require(json.loads(json.dumps(drawn.known)) == drawn.known, "`known` is not plain JSON")
         known = drawn.known
     _require(not draw(case.task, opening, [], {}).text, "it has text before any action")
+
+
+def _observed(case: Case, results: Sequence[StepResult]) -> list[ObservedStep]:
+    """Return the steps of a trial as its actor has read them."""
+    steps = []
+    for action, result in zip(case.actions, results, strict=True):
+        steps.append(ObservedStep(action=action, observation=result.observation))
+    return steps
+
+
+def _require_sentences(method: str, once: Any, again: Any) -> None:
+    """Raise AssertionError unless a method has returned the same list of sentences twice."""
+    _require(isinstance(once, list), f"{method} returns {once!r}, not a list")
+    for sentence in once:
+        _require(isinstance(sentence, str) and bool(sentence.strip()), f"{method} returns {sentence!r} as a sentence")
+    _require(once == again, f"asked twice, {method} returns something else")
 
 
 def _named(check: Callable[[Case], None]) -> Callable[[Case], None]:
@@ -362,6 +430,9 @@ _ALL = (
     invalid_actions_are_observations,
     limits_truncate,
     closing_twice_is_fine,
+    ended_trials_go_on,
+    final_answers_are_texts,
+    facts_are_sentences,
     memory_maps_go_by_texts,
     event_loop_stays_free,
 )
