@@ -126,7 +126,7 @@ $(OLDEST)/dev: pyproject.toml setup.py tests/oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST)/dev  ## Run the core tests on the oldest supported versions
-	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses auto --dist loadfile -m "" \
+	PATH="$(CURDIR)/$(OLDEST)/bin:$$PATH" pytest --numprocesses auto --dist loadfile -m 'not long and not slow' \
 		tests/loop/test_*.py tests/unit/actors tests/unit/models tests/unit/test_oldest.py
 
 $(TAU2)/dev: pyproject.toml setup.py

@@ -254,7 +254,7 @@ async def test_other_requests_go_on_while_lessons_are_searched():
     """The event loop comes round often during a recall that takes long."""
     store = LessonStore(InMemoryStore(), "house")
     chance = random.Random(0)
-    await store.add(source(said(chance, 300), f"t{n}", run=f"r{n}") for n in range(3000))
+    await store.add(source(said(chance, 300), f"t{n}", run=f"r{n}") for n in range(1000))
     rounds = 0
 
     async def count():
