@@ -263,4 +263,6 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
         parts["elapsed"] = _time(monotonic() - self._created)
         if self._name:
             parts["name"] = Text(printable(self._name))
-        return [parts, *super()._headlines(tally)]
+        headlines = super()._headlines(tally)
+        headlines.insert(0, parts)
+        return headlines
