@@ -27,7 +27,7 @@ def opened(browser):
     """Open a file. Requests, errors, messages and dialogs of the page fail the test."""
     contexts, trouble = [], []
 
-    def open_page(file, width=1400):
+    def open_page(file, width=1400, part=""):
         context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
         tab = context.new_page()
@@ -35,7 +35,7 @@ def opened(browser):
         tab.on("pageerror", lambda error: trouble.append(str(error)))
         tab.on("console", lambda message: trouble.append(message.text))
         tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
-        tab.goto(file.as_uri())
+        tab.goto(file.as_uri() + part)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, "no horizontal scrolling"
         return tab
 
@@ -180,9 +180,7 @@ def test_the_address_keeps_what_is_searched_for_and_shown(real, opened):
     assert address.partition("#")[2] == "find=%22go+to%22+fridge&show=only+B+solved"
 
     # Opened by somebody else.
-    again = opened(real)
-    again.goto(address)
-    again.reload()
+    again = opened(real, part=f"#{address.partition('#')[2]}")
     assert names(again) == found
     assert again.input_value("#words") == '"go to" fridge'
     assert again.input_value("#tag") == "only B solved"
