@@ -9,7 +9,10 @@ import time
 import pytest
 
 from langgraph_reflexion.agents import AgentTasks, load_tasks
+from langgraph_reflexion.lab.experiments.runner import run
+from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.faces.experiments.test_sweep import Heard
 from tests.support.cli import call, forget, one_line, start
 from tests.support.model_server import ModelServer
 
@@ -377,6 +380,38 @@ def test_a_batch_whose_users_are_not_named_is_refused(home, words, says):
     assert status != 0
     assert says in one_line(err)
     assert not (home / "run").exists()
+
+
+LOOKS = """
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langgraph_reflexion.testing import ScriptedChatModel
+
+def look_up(word: str) -> str:
+    "Look up a word."
+    return "Nothing."
+
+def call(word):
+    return {"name": "look_up", "args": {"word": word}, "id": word}
+
+replies = [AIMessage("", tool_calls=[call("France"), call("Paris")]), "Paris"]
+agent = create_agent(ScriptedChatModel(replies=replies), tools=[look_up])
+"""
+
+
+def test_an_observer_hears_of_each_tool_call_of_an_agent(home):
+    (home / "looks.py").write_text(LOOKS)
+    settings = RunSettings(
+        environment=f"{home / 'looks.py'}:agent",
+        options={"tasks": str(home / "tasks.jsonl")},
+        evaluator=f"{home / 'checks.py'}:verify",
+        strategy="retry",
+        limit=1,
+    )
+    heard = Heard()
+    run(settings, home / "run", heard)
+    [_, *actions, _] = heard.told
+    assert actions == [("1", 1, 'look_up(word="France")'), ("1", 2, 'look_up(word="Paris")')]
 
 
 def test_criteria_of_a_file_are_judged(home):

@@ -16,6 +16,7 @@ from langgraph_reflexion.lab.experiments.provenance import new_info
 from langgraph_reflexion.lab.experiments.report import report_run
 from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.experiments.runs import read_run
+from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.faces.experiments.test_resume import think_first
@@ -269,6 +270,35 @@ def test_a_bug_ends_its_task_and_resuming_tries_the_task_again(tmp_path, broken,
     assert summary.report.errors == read_run(folder).errors == {}
     if not isinstance(broken.get("environment"), Reviewed):  # whose other rows have its measures
         assert timeless(folder) == timeless(tmp_path / "whole")
+
+
+class Heard(Observer):
+    """Notes what it hears of a task's trials."""
+
+    def __init__(self):
+        self.told = []
+
+    def on_trial_start(self, task, trial):
+        self.told.append((task, "begins", trial))
+
+    def on_action(self, task, step):
+        self.told.append((task, step["number"], step["action"]["text"]))
+
+    def on_trial(self, row, finished):
+        self.told.append((row["task_id"], "ended", row["trial"], finished))
+
+
+TWO_TRIALS = [
+    *(("g2", "begins", 1), ("g2", 1, "say 1"), ("g2", "ended", 1, False)),
+    *(("g2", "begins", 2), ("g2", 1, "say 2"), ("g2", "ended", 2, True)),
+]
+"""What an observer hears of the game that is solved in its second trial."""
+
+
+def test_an_observer_hears_of_trials_and_actions_in_their_order(tmp_path):
+    heard = Heard()
+    drive_all(tmp_path, numbers=(2,), observer=heard)
+    assert heard.told == TWO_TRIALS
 
 
 class Stop(BaseException):

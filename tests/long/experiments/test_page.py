@@ -27,7 +27,7 @@ def opened(browser):
     """Open a file. Requests, errors, messages and dialogs of the page fail the test."""
     contexts, trouble = [], []
 
-    def open_page(file, width=1400):
+    def open_page(file, width=1400, part=""):
         context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
         tab = context.new_page()
@@ -35,7 +35,7 @@ def opened(browser):
         tab.on("pageerror", lambda error: trouble.append(str(error)))
         tab.on("console", lambda message: trouble.append(message.text))
         tab.on("dialog", lambda dialog: (trouble.append(dialog.message), dialog.dismiss()))
-        tab.goto(file.as_uri())
+        tab.goto(file.as_uri() + part)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, "no horizontal scrolling"
         return tab
 
@@ -167,6 +167,67 @@ def test_a_permalink_names_run_trial_and_step(real, opened):
     again.reload()
     expect(again.locator("#name")).to_have_text(name)
     assert again.url == address
+
+
+def test_the_address_keeps_what_is_searched_for_and_shown(real, opened):
+    tab = opened(real)
+    assert "#" not in tab.url
+    only_b_solved(tab)
+    tab.fill("#words", '"go to" fridge')
+    found = names(tab)
+    assert 0 < len(found) < 6
+    address = tab.url
+    assert address.partition("#")[2] == "find=%22go+to%22+fridge&show=only+B+solved"
+
+    # Opened by somebody else.
+    again = opened(real, part=f"#{address.partition('#')[2]}")
+    assert names(again) == found
+    assert again.input_value("#words") == '"go to" fridge'
+    assert again.input_value("#tag") == "only B solved"
+    expect(again.locator("#tasks h2")).to_be_in_viewport()
+    # A link to a task keeps it, and closing the task leads back to it.
+    again.locator("#list .open:visible").first.click()
+    assert again.url.startswith(f"{address}&task=")
+    again.reload()
+    expect(again.locator("#name")).to_have_text(found[0])
+    again.keyboard.press("Escape")
+    expect(again.locator("dialog")).not_to_be_visible()
+    assert again.url == address
+    # So does a link to a part of the page.
+    again.locator("nav a", has_text="Tables").click()
+    assert names(again) == found
+    again.go_back()
+    assert names(again) == found
+    again.fill("#words", "")
+    again.select_option("#tag", "")
+    assert again.url.partition("#")[2] == "tasks"
+
+
+def test_what_an_address_asks_for_and_the_page_lacks_filters_nothing(real, opened):
+    tab = opened(real)
+    tab.evaluate("location.href = '#show=only+Z+solved&task=none'")
+    expect(tab.locator("#count")).to_have_text("6 of 6 tasks")
+    assert tab.input_value("#tag") == ""
+    expect(tab.locator("dialog")).not_to_be_visible()
+
+
+@widths
+def test_a_single_trial_is_as_wide_as_the_window(real, opened, width):
+    tab = opened(real, width)
+    tab.select_option("#tag", "solved by all")
+    tab.locator("#list .open:visible").first.click()
+    [article] = tab.locator("#trials article").all()
+    assert article.bounding_box()["width"] > 0.9 * width
+    step = article.locator("li").first
+    action, seen = step.locator(".action").bounding_box(), step.locator(".observation").bounding_box()
+    beside = seen["x"] >= action["x"] + action["width"]
+    assert beside == (width == 1400), "the observation is beside its action where there is room"
+
+
+def test_a_page_says_what_was_played_and_by_which_program(real, opened):
+    tab = opened(real)
+    assert tab.title() == "alfworld generated-134: A retry, B reflexion · langgraph-reflexion"
+    assert tab.inner_text("h1") == "alfworld generated-134: A retry, B reflexion"
 
 
 @widths

@@ -11,7 +11,7 @@ import pytest
 from langgraph_reflexion.errors import ConfigurationError, ModelFault, WorkersLost
 from langgraph_reflexion.lab.experiments.runner import resume, run
 from langgraph_reflexion.lab.run_settings import RunSettings
-from tests.faces.experiments.test_sweep import count_and_resume
+from tests.faces.experiments.test_sweep import TWO_TRIALS, Heard, count_and_resume
 from tests.support.cli import ENV, KEY, forget, make_home, one_line, run_args, start, wait_for_rows
 from tests.support.guessing import timeless as rows
 from tests.support.kills import workers_in
@@ -36,6 +36,12 @@ def guessing(server, highest=3, environment=ENV, **more):
 
 def test_bug_ends_one_task_as_in_one_process(home, server):
     count_and_resume(home, server, "--workers", "2")
+
+
+def test_an_observer_hears_of_the_actions_of_workers_when_their_trial_has_ended(home, server):
+    heard = Heard()
+    run(guessing(server, 2, max_trials=2, workers=2), home / "run", heard)
+    assert [told for told in heard.told if told[0] == "g2"] == TWO_TRIALS
 
 
 def test_workers_end_with_their_driver_and_exclude_other_processes(home, server):

@@ -20,6 +20,7 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup
 from langgraph_reflexion.lab.experiments.html import TEMPLATES, pieces
 from langgraph_reflexion.lab.experiments.metrics import failure, final_answer, tokens
 from langgraph_reflexion.lab.experiments.prompts import SentPrompt, read_prompts
+from langgraph_reflexion.lab.experiments.provenance import tasks_in_words
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, trial_views
@@ -112,6 +113,7 @@ def page(comparison: Comparison, reload: int | None = None) -> Iterator[str]:
     return pieces(
         "report.html.j2",
         comparison=comparison,
+        subject=_subject(comparison),
         columns=columns,
         headlines=[(group, _headline(group)) for group in comparison.groups],
         figures=figures,
@@ -126,6 +128,14 @@ def page(comparison: Comparison, reload: int | None = None) -> Iterator[str]:
         script_hash=base64.b64encode(digest).decode(),
         reload=reload,
     )
+
+
+def _subject(comparison: Comparison) -> str:
+    """Return what was played, each set of tasks once."""
+    played: dict[str, None] = {}
+    for run in comparison.runs:
+        played[printable(tasks_in_words(run.settings))] = None
+    return ", ".join(played)
 
 
 def _sent(task: Mapping[str, Any]) -> dict[str, Any]:

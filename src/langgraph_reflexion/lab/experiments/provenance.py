@@ -178,20 +178,29 @@ def facts(settings: dict[str, Any]) -> dict[str, str]:
 
 
 def _tasks(settings: dict[str, Any]) -> str:
-    """Describe a run's tasks: the environment, the split and the options, or the file of an agent's tasks."""
+    """Describe a run's tasks, with the options of the environment."""
+    named = tasks_in_words(settings)
+    options = settings.get("options", {})
+    if "digest" not in options:
+        given = "".join(f" {key}={value}" for key, value in options.items())
+        return f"{named}{given}"
+    # An agent of your own. The digest tells its tasks from others in a file of the same name, or in other columns.
+    return f"{named} (digest {options['digest']})"
+
+
+def tasks_in_words(settings: dict[str, Any]) -> str:
+    """Name a run's tasks: the environment and the split, or an agent of your own and the file of its tasks."""
     name = settings["environment"]
     split = settings["split"]
     options = settings.get("options", {})
     if "digest" not in options:
-        given = "".join(f" {key}={value}" for key, value in options.items())
-        return f"{name} {split}{given}"
-    # An agent of your own. The digest tells its tasks from others in a file of the same name, or in other columns.
+        return f"{name} {split}"
     file = str(options.get("tasks"))
     where = file
     # A file's only split has its name.
     if split != Path(file).stem:
         where = f"{file} {split}"
-    return f"{name} on {where} (digest {options['digest']})"
+    return f"{name} on {where}"
 
 
 def _lessons(settings: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow
 from langgraph_reflexion.lab.experiments.run_files import TRIALS
 from langgraph_reflexion.lab.experiments.task_run import TaskError, TaskRun
 from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.state import Step
 
 
 class Observer:
@@ -23,8 +24,11 @@ class Observer:
     def on_start(self, folder: Path, tasks: int, trials: int, played_by: str) -> None:
         """A run of N tasks with up to N trials each begins; `played_by` names the engine, where there is a choice."""
 
-    def on_action(self) -> None:
-        """An action was taken."""
+    def on_trial_start(self, task: str, trial: int) -> None:
+        """A task's next trial begins, or goes on that an earlier process has begun."""
+
+    def on_action(self, task: str, step: Step) -> None:
+        """An action was taken. Those of an agent, and of Ray's workers, are told when the trial has ended."""
 
     def on_trial(self, row: TrialRow, finished: bool) -> None:
         """A trial was recorded, now or by an earlier process; `finished` if it was its task's last."""
@@ -179,6 +183,7 @@ class Scheduler:
         # A task keeps its slot to its last trial, so that it is finished before others begin.
         async with self._slots:
             while run.unfinished and not self.budgets.run_used_up():
+                self.observer.on_trial_start(run.task["id"], run.completed + 1)
                 try:
                     finished = await self.advance(run)
                 except TaskError as error:

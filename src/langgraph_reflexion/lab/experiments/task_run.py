@@ -31,7 +31,7 @@ from langgraph_reflexion.memory.useful import was_rejected
 from langgraph_reflexion.models.recorded import ended_at_no_gain
 from langgraph_reflexion.models.usage import add_usage
 from langgraph_reflexion.nodes.observe import actions_of
-from langgraph_reflexion.state import RECORD_PROMPTS, ReflexionState, Status
+from langgraph_reflexion.state import RECORD_PROMPTS, ReflexionState, Status, Step
 from langgraph_reflexion.support.sync import to_thread
 from langgraph_reflexion.support.text import sanitize
 
@@ -90,7 +90,8 @@ class TaskRun:
     review: Callable[[Task, FinishedTrial], Review]
     lock: TaskLock
     """Held while the task is advanced."""
-    on_action: Callable[[], None] = lambda: None
+    on_action: Callable[[str, Step], None] = lambda task, step: None
+    """Told of each action: the task, and the step."""
     progress: TaskProgress = field(default_factory=TaskProgress)
     user: str | None = None
     """The user whose lessons it uses; the run's unless given."""
@@ -262,8 +263,9 @@ class TaskRun:
     def _watch(self, node: str, written: dict[str, Any]) -> None:
         if node != "observe":
             return
-        if any(step["action"] is not None for step in steps_in(written)):
-            self.on_action()
+        for step in steps_in(written):
+            if step["action"] is not None:
+                self.on_action(self.task["id"], step)
 
     async def _last_state(self) -> ReflexionState:
         """Return the state in the task's last checkpoint; an empty one before the first `reset`."""

@@ -80,9 +80,7 @@ class TrialView:
         if row.get("unverified"):
             verdict += " (unverified)"
         truth = TRUTHS[row["success"]]
-        reason = failure(row) or ""
-        if row["success"] is None and reason == WRONG_ANSWER:
-            reason = ""  # it is only known that it was not accepted
+        reason = reason_of(row)
         parts = [f"verdict: {verdict}", f"truth: {truth}"]
         if reason:
             parts.append(printable(reason))
@@ -123,6 +121,14 @@ class TrialView:
             "notes": [printable(note) for note in row["notes"]],
             "fault": printable(row["fault"]),
         }
+
+
+def reason_of(row: TrialRow) -> str:
+    """Return why a trial failed; empty if it did not, or if it is only known that it was not accepted."""
+    reason = failure(row) or ""
+    if row["success"] is None and reason == WRONG_ANSWER:
+        return ""
+    return reason
 
 
 def _trials_in_words(trials: Sequence[int]) -> str:

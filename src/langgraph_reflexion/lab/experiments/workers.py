@@ -30,6 +30,7 @@ from langgraph_reflexion.lab.experiments.task_run import TaskError, TaskProgress
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.loop.budgets import Consumption
 from langgraph_reflexion.memory.databases import is_postgres
+from langgraph_reflexion.state import Step
 from langgraph_reflexion.support.secrets import database_secrets, public_url, redact
 
 MAX_RETRIES = 3
@@ -139,7 +140,7 @@ class WorkerPool:
 
     workers: Sequence[Any]
     budgets: SharedBudgets
-    on_action: Callable[[], None]
+    on_action: Callable[[str, Step], None]
     answered: bool = False
 
     def __post_init__(self) -> None:
@@ -157,8 +158,9 @@ class WorkerPool:
         run.progress = TaskProgress(*progress)
         self.budgets.account(run.task["id"], run.config, Consumption(*spent))
         self.answered = True
-        for _ in range(done.row["actions"]):
-            self.on_action()
+        for step in done.row.get("steps", []):
+            if step["action"] is not None:
+                self.on_action(run.task["id"], step)
         return done
 
     async def _request(self, worker: Any, run: TaskRun) -> Any:
@@ -223,7 +225,7 @@ def check_workers(settings: RunSettings) -> None:
 
 @asynccontextmanager
 async def open_workers(
-    setup: Setup, folder: Path, run_id: str, token: str, on_action: Callable[[], None]
+    setup: Setup, folder: Path, run_id: str, token: str, on_action: Callable[[str, Step], None]
 ) -> AsyncIterator[Callable[[TaskRun], Awaitable[Finished]]]:
     """Start a run's workers, and end them. In a run without any, trials run in this process."""
     settings = setup.settings

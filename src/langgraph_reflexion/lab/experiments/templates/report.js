@@ -37,6 +37,15 @@ function words(className, text) {
   return block;
 }
 
+// The address keeps what is searched for and shown, and the open task. A link to another part of the page keeps nothing.
+
+const asked = () => new URLSearchParams(location.hash.slice(1));
+
+function addressOf(parts) {
+  const kept = Object.entries({ find: id("words").value, show: id("tag").value, ...parts }).filter(([, value]) => value);
+  return kept.length ? `#${new URLSearchParams(kept)}` : "#tasks";
+}
+
 // The table: find, filter and sort.
 
 const shown = () => rows.filter((row) => !row.hidden);
@@ -70,6 +79,14 @@ function filter() {
   }
   id("count").textContent = `${shown().length} of ${rows.length} tasks`;
   drawMap();
+}
+
+function restoreFilter() {
+  id("words").value = asked().get("find") ?? "";
+  const tag = asked().get("show");
+  // Another page may have had other tags.
+  id("tag").value = [...id("tag").options].some((option) => option.value === tag) ? tag : "";
+  filter();
 }
 
 function sort(head) {
@@ -311,14 +328,13 @@ function markFound() {
 
 function permalink(run, trial, step) {
   const other = at.beside === null ? null : runs[run === at.beside ? at.run : at.beside].name;
-  const parts = Object.entries({ task: tasks[at.task].name, run: runs[run].name, beside: other, trial, step });
-  return `#${new URLSearchParams(parts.filter(([, value]) => value !== null))}`;
+  return addressOf({ task: tasks[at.task].name, run: runs[run].name, beside: other, trial, step });
 }
 
 function note() {
   const article = articles()[at.place];
-  const address = article ? permalink(Number(article.dataset.run), article.dataset.trial, at.step) : permalink(at.run, null, null);
-  history.replaceState(null, "", address);
+  const link = article ? permalink(Number(article.dataset.run), article.dataset.trial, at.step) : permalink(at.run, null, null);
+  history.replaceState(null, "", link);
 }
 
 function goTo(place, step = null) {
@@ -358,13 +374,16 @@ function open(task, wish) {
 }
 
 function follow() {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  const task = tasks.findIndex((each) => each.name === asked.get("task"));
+  const parts = asked();
+  const task = tasks.findIndex((each) => each.name === parts.get("task"));
+  // A link to a part of the page leaves the filter as it is.
+  const toPart = location.hash && document.getElementById(location.hash.slice(1));
+  if (!toPart) restoreFilter();
   if (task < 0) return dialog.close();
-  const named = (key) => runs.findIndex((run) => run.name === asked.get(key));
+  const named = (key) => runs.findIndex((run) => run.name === parts.get(key));
   const [run, beside] = [named("run"), named("beside")];
   return show(task, {
-    run: run < 0 ? at.run : run, beside: beside < 0 ? null : beside, trial: asked.get("trial"), step: asked.get("step"),
+    run: run < 0 ? at.run : run, beside: beside < 0 ? null : beside, trial: parts.get("trial"), step: parts.get("step"),
   });
 }
 
@@ -387,7 +406,10 @@ if (runs.length > 1) {
   id("runs").append(...runs.map((run, number) => button(run.label, () => show(at.task, { run: number, beside: null }))));
   id("runs").append(button("side by side", beside));
 }
-id("words").oninput = id("tag").oninput = filter;
+id("words").oninput = id("tag").oninput = () => {
+  filter();
+  history.replaceState(null, "", addressOf());
+};
 id("filter").onsubmit = (event) => event.preventDefault();
 id("list").onclick = (event) => {
   const row = event.target.closest("tbody tr");
@@ -405,7 +427,7 @@ id("trials").addEventListener("focusin", (event) => {
   note();
 });
 dialog.onclose = () => {
-  if (location.hash.startsWith("#task=")) history.replaceState(null, "", "#tasks");
+  if (asked().has("task")) history.replaceState(null, "", addressOf());
   rows.find((row) => Number(row.dataset.task) === at.task)?.querySelector(".open").focus();
 };
 
@@ -443,4 +465,5 @@ function tableKey(event) {
 
 addEventListener("hashchange", follow);
 drawMap();
-if (location.hash.startsWith("#task=")) follow();
+follow();
+if (asked().has("find") || asked().has("show")) id("tasks").scrollIntoView();
