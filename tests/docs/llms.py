@@ -9,7 +9,7 @@ from tests.docs.pages import BY_NAME, DOCS, ROOT
 
 FILE = DOCS / "llms.txt"
 
-FIRST = "Start"
+FIRST = "Overview"
 """The section of the pages that the navigation lists outside any section."""
 
 
@@ -20,7 +20,7 @@ def llms_txt():
     for section, pages in sections(site["nav"]).items():
         lines += ["", f"## {section}", ""]
         for title, path in pages:
-            lines.append(f"- [{title}]({address(path)}): {first_sentence(BY_NAME[f'docs/{path}'])}")
+            lines.append(f"- [{title}]({address(path)}): {summary(BY_NAME[f'docs/{path}'])}")
     return "\n".join(lines) + "\n"
 
 
@@ -48,27 +48,43 @@ def address(path):
     return folder.removesuffix("/index") + "/"
 
 
-def first_sentence(page):
-    """Return the first sentence of a page as plain text. Where a heading or a list comes first, return the title."""
-    children = introduction(page)
-    words = []
-    for part in children:
-        if part.type == "code_inline":
-            words.append(f"`{part.content}`")
-        elif part.type in ("text", "softbreak"):
-            words.append(part.content or " ")
-    text = "".join(words)
+def summary(page):
+    """Return the first sentence of a page, or the titles of its parts where a heading or a list comes first."""
+    text = introduction(page)
+    if text is None:
+        return ", ".join(title for level, title in headings(page) if level == "h2")
     # Neither an abbreviation, as in "et al. 2021", nor a number, as in "3.11", ends a sentence.
     sentence = re.split(r"(?<=[.:?!])\s+(?=[A-Z`])", text)[0]
     return sentence.rstrip(".:") + "."
 
 
 def introduction(page):
-    """Return the parts of the first paragraph below the title, or of the title itself if there is none."""
-    title = page.tokens[1]
-    for token, following in pairwise(page.tokens[3:]):
+    """Return the first paragraph below the title as plain text, None if there is none."""
+    below_title = page.tokens[3:]
+    for token, following in pairwise(below_title):
         if token.type == "heading_open":
-            break
+            return None
         if token.type == "paragraph_open" and token.level == 0:
-            return following.children
-    return title.children
+            text = plain(following)
+            # A drawing is a paragraph, too.
+            if text:
+                return text
+    return None
+
+
+def headings(page):
+    """Return the level, such as "h2", and the text of each heading."""
+    return [
+        (token.tag, plain(following)) for token, following in pairwise(page.tokens) if token.type == "heading_open"
+    ]
+
+
+def plain(inline):
+    """Return text without its links, emphasis and pictures."""
+    words = []
+    for part in inline.children:
+        if part.type == "code_inline":
+            words.append(f"`{part.content}`")
+        elif part.type in ("text", "softbreak"):
+            words.append(part.content or " ")
+    return "".join(words).strip()
