@@ -13,8 +13,12 @@ OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
 TAU2 = .venv-tau2
 
+# For `make dist`: the address of the repository, and the tag of a release, as the workflow `release` knows them.
+REPOSITORY = https://repository.example/langgraph-reflexion
+TAG =
+
 .PHONY: help demo check-demo demo-llm dev dev-all dev-locked check docs test test-bare test-long test-oldest test-tau2 coverage \
-	lint format lock clean
+	lint format lock dist dist-try dist-check clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -154,5 +158,18 @@ format: $(VENV)/dev  ## Format the code
 lock: .venv-lock/uv  ## Write the newest versions into uv.lock
 	.venv-lock/bin/uv lock --upgrade --default-index https://pypi.org/simple
 
+.venv-dist/tools:
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/pip install --quiet 'build>=1.2' markdown-it-py 'readme-renderer[md]>=44' 'twine>=6.1'
+	@touch $@
+
+dist: .venv-dist/tools  ## Build the sdist and the wheel of the last commit into build/dist, and check them as PyPI does
+	.venv-dist/bin/python -m tests.docs.distribution build $(REPOSITORY) $(TAG)
+
+dist-try: .venv-dist/tools  ## Install each of them into a new environment, and do there what the README shows
+	.venv-dist/bin/python -m tests.docs.distribution try
+
+dist-check: dist dist-try  ## Do both: what the workflow `release` does before it publishes
+
 clean:  ## Remove everything that the targets create
-	rm -rf $(VENV) $(OLDEST) $(TAU2) .venv-llm .venv-lock build runs .cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(TAU2) .venv-dist .venv-llm .venv-lock build runs .cache .mypy_cache .pytest_cache .ruff_cache

@@ -38,7 +38,7 @@ def _how_to_install(extra: str) -> str:
 
     in_clone = f"in the clone: pip install '.[{extra}]'"
     try:
-        # pip leaves this file where it installed from a folder or a file, and none where from an index.
+        # pip leaves this file where it installed from a folder, a file or a repository, and none where from an index.
         source = distribution("langgraph-reflexion").read_text("direct_url.json")
     except PackageNotFoundError:
         return in_clone
@@ -47,7 +47,12 @@ def _how_to_install(extra: str) -> str:
     found = json.loads(source)
     if "dir_info" in found:
         return in_clone
-    return f"pip install 'langgraph-reflexion[{extra}] @ {found['url']}'"
+    address = found["url"]
+    if "vcs_info" in found:
+        # What was installed from a repository is installed anew from the same commit.
+        repository = found["vcs_info"]
+        address = f"{repository['vcs']}+{address}@{repository['commit_id']}"
+    return f"pip install 'langgraph-reflexion[{extra}] @ {address}'"
 
 
 class ReflexionError(Exception):

@@ -1,4 +1,4 @@
-"""The parts of pages that come from the code. `python -m tests.docs.generated` rewrites them."""
+"""The parts of pages that come from the code, and `docs/llms.txt`. `python -m tests.docs.generated` rewrites them."""
 
 import re
 from functools import cache
@@ -14,6 +14,7 @@ from langgraph_reflexion.lab.cli.commands import app
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.support.choices import UNLIMITED
+from tests.docs import llms
 from tests.docs.names import GROUPS, in_full, in_short
 from tests.docs.pages import PAGES, ROOT
 from tests.test_architecture import LAYERS
@@ -132,3 +133,5 @@ def regenerated(text):
 if __name__ == "__main__":
     for page in PAGES:
         page.path.write_text(regenerated(page.text), encoding="utf-8")
+    # After the pages, as it has their first sentences.
+    llms.FILE.write_text(llms.llms_txt(), encoding="utf-8")

@@ -44,10 +44,8 @@ ELSEWHERE = {
     "": "needs an extra: tests/long/test_tau2.py has it",
     "docs/howto/own-environment.md: from langgraph_reflexion.adapters.tau2 import Tau2Environment": "the same",
     "export OPENAI_API_KEY=... LOGURU_LEVEL=ERROR": "the same",
-    "uv build": "tests/long/test_packaging.py builds",
-    "twine check dist/*": "needs the built wheel",
-    "uvx --from dist/*.whl langgraph-reflexion run alfworld --limit 1 --out /tmp/first": "the same",
-    "git tag v0.2.0": "changes the repository",
+    "git tag v0.3.0": "changes the repository",
+    "git push origin v0.3.0": "the same",
 }
 """Commands, and blocks of Python by page and first line, that are not run here, and why."""
 

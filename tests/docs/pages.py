@@ -97,5 +97,6 @@ def commands(block):
 
 # The prompts of an experiment are not pages.
 _FILES = [path for path in sorted(DOCS.rglob("*.md")) if path.parents[1].name != "experiments"]
-PAGES = [Page(path) for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *_FILES)]
+_AT_THE_TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md")]
+PAGES = [Page(path) for path in (*_AT_THE_TOP, *_FILES)]
 BY_NAME = {page.name: page for page in PAGES}

@@ -12,6 +12,7 @@ import langgraph_reflexion
 from langgraph_reflexion import create_reflexion, load_environment
 from langgraph_reflexion.state import Strategy
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.docs import llms
 from tests.docs.command_lines import CHECKS, check
 from tests.docs.generated import REGION, regenerated, writers
 from tests.docs.lists import APART, ELSEWHERE, FAILS, PACKAGES, PREPARED, SANDBOXED, shortened
@@ -180,6 +181,16 @@ def test_commands_in_sentences_are_valid():
 @pytest.mark.parametrize("page", [page for page in PAGES if REGION.search(page.text)], ids=lambda page: page.name)
 def test_generated_part_is_up_to_date(page):
     assert regenerated(page.text) == page.text, "rewrite it: python -m tests.docs.generated"
+
+
+def test_llms_txt_is_up_to_date():
+    assert llms.llms_txt() == llms.FILE.read_text(encoding="utf-8"), "rewrite it: python -m tests.docs.generated"
+
+
+def test_llms_txt_names_every_page_of_the_site():
+    pages = {page.path.relative_to(DOCS).as_posix() for page in PAGES if page.path.is_relative_to(DOCS)}
+    addresses = re.findall(r"^- \[.+?\]\((\S+)\): .", llms.FILE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(addresses) == sorted(llms.address(page) for page in pages)
 
 
 def test_every_generated_part_is_on_a_page():

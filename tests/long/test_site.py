@@ -57,6 +57,12 @@ def test_site_and_its_navigation_have_every_page_and_no_other(site):
     assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} == html
 
 
+def test_links_of_llms_txt_lead_from_the_root_of_the_site_to_pages(site):
+    links = re.findall(r"^- \[.+?\]\((\S+)\)", (site / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert links
+    assert [link for link in links if not (site / link / "index.html").is_file()] == []
+
+
 def test_pages_load_no_external_resources(site):
     loads = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"')
     for file in site.rglob("*.html"):

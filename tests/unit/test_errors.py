@@ -48,6 +48,10 @@ def test_a_wrong_argument_is_named(make, named):
             {"url": "file:///x.whl", "archive_info": {}},
             "pip install 'langgraph-reflexion[gym] @ file:///x.whl'",
         ),
+        (
+            {"url": "https://host.example/x.git", "vcs_info": {"vcs": "git", "commit_id": "4b1d"}},
+            "pip install 'langgraph-reflexion[gym] @ git+https://host.example/x.git@4b1d'",
+        ),
     ],
 )
 def test_a_hint_at_an_extra_fits_how_the_package_was_installed(source, hint, tmp_path):
