@@ -6,12 +6,14 @@ from contextlib import closing
 
 import openai
 import pytest
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.errors import ContextTooLong
 from langgraph_reflexion.models.client import ESTIMATED
+from langgraph_reflexion.models.connections import bounded_connections
 from langgraph_reflexion.models.faults import refused_option, to_fault
 from langgraph_reflexion.models.load import load_model
 from langgraph_reflexion.models.replies import TOO_LONG
@@ -205,3 +207,42 @@ def test_a_call_ends_in_time_even_while_its_server_drips():
     final, requests = play(None, "drip", replies=lambda messages: "Action: add 1", timeout=0.3, attempts=1)
     assert final["fault"] == "no part of the model's reply arrived within 0.3 seconds"
     assert (len(requests), time.monotonic() - began < 4) == (2, True)
+
+
+WEATHER = {"type": "object", "properties": {"town": {"type": "string"}}}
+ASKED = {
+    "a text": ([("system", "Be brief."), ("user", "Hello?")], {}, {}),
+    "a picture": ([("user", [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}])], {}, {}),
+    "calls of tools": (
+        [
+            AIMessage("", tool_calls=[{"name": "weather", "args": {}, "id": "1"}]),
+            ToolMessage("rain", tool_call_id="1"),
+        ],
+        {
+            "tools": [{"type": "function", "function": {"name": "weather", "parameters": WEATHER}}],
+            "tool_choice": "any",
+        },
+        {},
+    ),
+    "an extra body": ([("user", "Hello?")], {"extra_body": {"top_k": 5}, "seed": 7, "stop": ["."]}, {}),
+    "a model's extra body": ([("user", "Hello?")], {}, {"extra_body": {"top_k": 5}}),
+    "a stream": ([("user", "Hello?")], {}, {"streaming": True}),
+    "a form": (
+        [("user", "Hello?")],
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": WEATHER}}},
+        {"streaming": False},
+    ),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+async def test_a_run_sends_what_the_client_sends_by_itself(asked):
+    messages, options, fields = ASKED[asked]
+    with ModelServer(ScriptedChatModel(replies=['{"town": "Oslo"}'] * 2)) as server:
+        async with bounded_connections() as connections:
+            of_run = load_model("openai:any", base_url=server.url, http_async_client=connections)
+            for model in (load_model("openai:any", base_url=server.url), of_run):
+                await model.model_copy(update=fields).ainvoke(messages, **options)
+        by_itself, in_run = [request.body for request in server.requests]
+    assert in_run == by_itself
+    assert in_run["messages"]

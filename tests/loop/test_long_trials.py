@@ -1,12 +1,18 @@
-"""The prompts on a finished trial are bounded, however long it was."""
+"""However long a trial is, the prompts on it are bounded, and a late step writes no more than an early one."""
+
+from collections import defaultdict
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
+from langgraph_reflexion import create_reflexion
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.loop.prompting import LONGEST_TRIAL, bounded_trial
 from langgraph_reflexion.memory.episodic import LONGEST_FEEDBACK, status_line
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.state import Evaluation
+from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.toys import THREAD, Counter
 
 SIZES = {
     "many steps": (10_000, 40, 30, 30),
@@ -77,3 +83,44 @@ def test_the_words_of_an_evaluation_are_bounded():
     assert len(line) < 2 * LONGEST_FEEDBACK
     assert "begin" in line
     assert line.endswith("end")
+
+
+WRITES = {"act": "decision", "observe": "trajectory", "heuristic_check": "stop_reason"}
+"""What each node of a step writes, and no other of them does."""
+
+
+class CountingSaver(InMemorySaver):
+    """Counts the checkpoints, and the bytes that each node of a step writes at each of its visits."""
+
+    def __init__(self):
+        super().__init__()
+        self.checkpoints = 0
+        self.written = defaultdict(list)
+
+    async def aput(self, *checkpoint):
+        self.checkpoints += 1
+        return await super().aput(*checkpoint)
+
+    async def aput_writes(self, config, writes, *task):
+        channels = {channel for channel, _ in writes}
+        for node, channel in WRITES.items():
+            # `reset` begins the trial, and writes them all.
+            if channel in channels and "trial" not in channels:
+                size = sum(len(self.serde.dumps_typed(value)[1]) for _, value in writes)
+                self.written[node].append(size)
+        await super().aput_writes(config, writes, *task)
+
+
+async def test_a_late_step_writes_as_much_as_an_early_one():
+    [*_, task] = Counter().tasks("hard")
+    model = ScriptedChatModel(replies=[f"Action: add {number}" for number in range(10, 40)])
+    builder = create_reflexion(model, Counter(limit=30), strategy="retry", max_trials=1, heuristic=lambda steps: None)
+    saver = CountingSaver()
+    await builder.compile(checkpointer=saver).ainvoke({"task": task}, THREAD)
+    # The input, its first superstep, `reset`, the three nodes of each step, and `evaluate`.
+    assert saver.checkpoints == 3 + 3 * 30 + 1
+    for node in WRITES:
+        sizes = saver.written[node]
+        assert len(sizes) == 30
+        # From the tenth step on, the numbers of steps and of the counter have as many digits.
+        assert len(set(sizes[10:29])) == 1

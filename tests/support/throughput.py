@@ -1,12 +1,14 @@
-"""What a run costs: its wall time beside a plain LangGraph graph and a bare loop, and CPU time without a model.
+"""What a run costs: its time beside a plain LangGraph graph and a bare loop, and CPU time without a model.
 
-    python -m tests.support.throughput [--at-once 256 --workers 2]
+    python -m tests.support.throughput [--at-once 64 --at-once 256] [--repeats 5] [--rounds 4] [--workers 2]
 
-For the wall time, a run has four times as many tasks as are in flight, one trial of 20 steps each, and checkpoints
-in SQLite. The plain graph has two nodes, a list of messages and LangGraph's own saver for SQLite, and records
-nothing; the bare loop only sends as many requests. Both are one process. The model is a server on loopback, in a
-process of its own, that answers after half a second. For the CPU time, 1,000 tasks are answered at once by a
-function, and by a graph of one node. Compare the ratios of one run: machines differ.
+A run has four times as many tasks as are in flight, one trial of 20 steps each, and checkpoints in SQLite. The plain
+graph has two nodes, a list of messages and LangGraph's own saver for SQLite, and records nothing; the bare loop only
+sends as many requests. Both are one process. The model is a server on loopback, in a process of its own, that answers
+after half a second. The three take turns, five times, and what is printed last is the median of each: the wall time,
+in waits for the model, and the CPU time of this process for a step, which counts no worker's. CPU time depends less
+on what else the machine does, and `--rounds 1` is enough for it. Then 1,000 tasks are answered at once by a function,
+and by a graph of one node. Compare the ratios of one run: machines differ.
 """
 
 import argparse
@@ -20,7 +22,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Annotated, Any
+from statistics import median
+from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -181,46 +184,94 @@ async def in_flight(call: Callable[[Any], Any], tasks: Sequence[Any], at_once: i
     await asyncio.gather(*map(one, tasks))
 
 
-def cost(clock: Callable[[], float], work: Callable[..., Any], *given: Any) -> float:
-    """Return the seconds of a clock for a piece of work, in a folder of its own."""
+class Cost(NamedTuple):
+    """What a piece of work has taken."""
+
+    wall: float
+    """Seconds."""
+    cpu: float
+    """Seconds of all threads of this process."""
+
+
+def cost(work: Callable[..., Any], *given: Any) -> Cost:
+    """Return what a piece of work takes, in a folder of its own."""
     with tempfile.TemporaryDirectory() as home, contextlib.chdir(home):
         lines = [json.dumps({"task": f"The capital of France, the {n}th?", "answer": "Paris"}) for n in range(TASKS)]
         Path("tasks.jsonl").write_text("\n".join(lines))
-        began = clock()
+        began, worked = time.perf_counter(), time.process_time()
         work(*given)
-        return clock() - began
+        return Cost(time.perf_counter() - began, time.process_time() - worked)
+
+
+def with_model(url: str, at_once: int, options: argparse.Namespace) -> None:
+    """Print what the run, the plain graph and the bare loop cost, in turn, and the median of each."""
+    tasks = options.rounds * at_once
+    waits = options.rounds * STEPS * SECONDS
+    ways: dict[str, Callable[[], Cost]] = {
+        "bare": lambda: cost(bare_loop, url, tasks, at_once),
+        "plain": lambda: cost(plain_graph, url, tasks, at_once),
+        "run": lambda: cost(recorded_run, url, tasks, at_once, options.workers),
+    }
+    costs: dict[str, list[Cost]] = {way: [] for way in ways}
+    print(f"{at_once} at once: wall time in waits for the model, and ms of CPU a step")
+    for number in range(1, options.repeats + 1):
+        for way, measure in ways.items():
+            took = measure()
+            costs[way].append(Cost(took.wall / waits, took.cpu / tasks / STEPS * 1000))
+        print(f"    {number}: {_in_words({way: each[-1] for way, each in costs.items()})}", flush=True)
+    middle = {way: _median(each) for way, each in costs.items()}
+    print(f"    median: {_in_words(middle)}")
+    for other in ("plain", "bare"):
+        # Of neighbours, as the machine may have become slower meanwhile.
+        ratios = [
+            Cost(mine.wall / theirs.wall, mine.cpu / theirs.cpu)
+            for mine, theirs in zip(costs["run"], costs[other], strict=True)
+        ]
+        ratio = _median(ratios)
+        print(f"    run beside {other}, median of the ratios: wall {ratio.wall:.2f}, CPU {ratio.cpu:.2f}", flush=True)
+
+
+def _median(costs: Sequence[Cost]) -> Cost:
+    return Cost(median(each.wall for each in costs), median(each.cpu for each in costs))
+
+
+def _in_words(costs: dict[str, Cost]) -> str:
+    return ", ".join(f"{way} {each.wall:.3f} and {each.cpu:.2f} ms" for way, each in costs.items())
+
+
+def without_model(repeats: int) -> None:
+    """Print the CPU time of tasks that ask no model, in a run and alone."""
+    calls = {"function": function, "graph": lambda task: graph.ainvoke({"messages": [("user", task)]})}
+    for name, call in calls.items():
+        environment = {"environment": f"tests.support.throughput:{name}", "options": {"tasks": "tasks.jsonl"}}
+        settings = RunSettings(**environment, evaluator="exact", strategy="retry", concurrency=64)
+        cost(run, settings.model_copy(update={"limit": 1}), "run")  # loads what a run imports
+        in_run = [cost(run, settings, "run").cpu / TASKS for _ in range(repeats)]
+        alone = cost(lambda call=call: asyncio.run(in_flight(call, ["Paris?"] * TASKS))).cpu / TASKS
+        print(f"{name}: {median(in_run) * 1000:.2f} ms of CPU a task in a run, {alone * 1000:.2f} ms alone")
 
 
 def main() -> None:
-    """Print the wall times as multiples of the waits for the model, and the CPU times per task."""
+    """Print what a run costs with a model, and without one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--at-once", type=int, action="append")
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--at-once", type=int, action="append", help="tasks in flight (16 and 64)")
+    parser.add_argument("--repeats", type=int, default=5, help="how often each is measured (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=4, help="tasks for each in flight (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="processes of the run (%(default)s)")
     options = parser.parse_args()
     os.environ |= {"LANGSMITH_TRACING": "false", "OPENAI_API_KEY": "none"}
     here, there = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
     server.start()
     url = f"http://127.0.0.1:{here.recv()}/v1"
+    for work in (bare_loop, plain_graph):
+        cost(work, url, 1, 1)  # loads what it imports
+    cost(recorded_run, url, 1, 1, 1)
     for at_once in options.at_once or [16, 64]:
-        given = (url, 4 * at_once, at_once)
-        run_ = cost(time.perf_counter, recorded_run, *given, options.workers) / (STEPS * SECONDS * 4)
-        plain, bare = (
-            cost(time.perf_counter, way, *given) / (STEPS * SECONDS * 4) for way in (plain_graph, bare_loop)
-        )
-        print(f"{at_once} at once, in waits for the model: run {run_:.3f}, plain graph {plain:.3f}, bare {bare:.3f};")
-        print(f"    run beside plain graph {run_ / plain:.2f}, run beside bare loop {run_ / bare:.2f}", flush=True)
+        with_model(url, at_once, options)
     server.terminate()
-    if options.at_once:
-        return
-    calls = {"function": function, "graph": lambda task: graph.ainvoke({"messages": [("user", task)]})}
-    for name, call in calls.items():
-        environment = {"environment": f"tests.support.throughput:{name}", "options": {"tasks": "tasks.jsonl"}}
-        settings = RunSettings(**environment, evaluator="exact", strategy="retry", concurrency=64)
-        cost(time.process_time, run, settings.model_copy(update={"limit": 1}), "run")  # loads what a run imports
-        in_run = cost(time.process_time, run, settings, "run") / TASKS
-        alone = cost(time.process_time, lambda call=call: asyncio.run(in_flight(call, ["Paris?"] * TASKS))) / TASKS
-        print(f"{name}: {in_run * 1000:.2f} ms of CPU per task in a run, {alone * 1000:.2f} ms alone")
+    if not options.at_once:
+        without_model(options.repeats)
 
 
 if __name__ == "__main__":

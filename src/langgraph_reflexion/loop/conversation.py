@@ -156,6 +156,9 @@ def with_pictures(text: str, state: ReflexionState, model: object) -> HumanMessa
 
 async def read_task(state: ReflexionState, environment: Environment) -> Task:
     """Return `task_from` without blocking the event loop."""
+    # A task that comes as data is all there; only where words name it, the environment looks it up.
+    if isinstance(state.get("task"), dict) and not new_message(state):
+        return task_from(state, environment)
     return await to_thread(task_from, state, environment)
 
 

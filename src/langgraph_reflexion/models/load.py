@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
+from langgraph_reflexion.models.connections import MessagesAsTheyAre
 from langgraph_reflexion.support.objects import load_object, names_object
 from langgraph_reflexion.support.secrets import NO_KEY
 
@@ -74,6 +75,16 @@ def load_model(
         if provider == "openai":
             settings.update(_for_compatible_server())
     made = without_own_retries(_is_model(_init(name, provider, settings), name))
+    _set_up_client(made, provider)
+    if http_async_client is not None and provider == "openai":
+        # Only in a run: elsewhere, somebody may watch what the SDK is given.
+        openai: Any = made
+        openai.async_client = MessagesAsTheyAre(openai.async_client)
+    return made
+
+
+def _set_up_client(made: "BaseChatModel", provider: str) -> None:
+    """Set what a client's own settings do not: other limits than `timeout`, and other retries than `max_retries`."""
     if hasattr(made, "stream_chunk_timeout"):
         # Another limit of OpenAI's client, which `timeout` does not change.
         made.stream_chunk_timeout = None
@@ -81,7 +92,6 @@ def load_model(
         # The integration does not pass `max_retries` to the SDK.
         openrouter: Any = made
         openrouter.client.sdk_configuration.retry_config = None
-    return made
 
 
 def _for_compatible_server() -> dict[str, Any]:

@@ -50,6 +50,8 @@ class Requests:
         self._secrets = secrets
         self._own_server = own_server
         self._fields = getattr(type(model), "model_fields", {})
+        self._copy: Any = None
+        self._copied_with: dict[str, Any] = {}
         # Ollama's client takes the seed with the model, not with a call.
         self._seed_is_field = type(model).__module__.startswith("langchain_ollama")
 
@@ -164,7 +166,11 @@ class Requests:
         """Return the model with other values of some fields."""
         if not fields:
             return self._model
-        return self._model.model_copy(update=fields)
+        # Kept for the next call, which mostly has the same: LangChain describes each copy anew to those who listen.
+        if fields != self._copied_with:
+            self._copy = self._model.model_copy(update=fields)
+            self._copied_with = fields
+        return self._copy
 
 
 def _bound(model: Any, sent: dict[str, Any]) -> Any:
