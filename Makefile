@@ -2,7 +2,7 @@
 VENV ?= .venv
 PYTHON ?= python3
 RUN = PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
-# TextWorld, the reference engine, does not run on Python 3.13: its tests are skipped there.
+# TextWorld, the reference engine, does not run on Python 3.13 and later: its tests are skipped there.
 EXTRAS ?= alfworld,bench,inspect,notebooks,postgres,ray,studio,webshop
 
 # The language model of demo-llm: qwen-0.5b, qwen-1.5b, a path to a GGUF file, or the address of a server that runs, which

@@ -1,6 +1,7 @@
 """The chat service that is killed again and again: each claim about it can fail."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_lesson_of_another_user_is_found_on_a_thread(tmp_path, place):
     own = b"\xa5parcel 1 of user1 lies in depot 7"
     saved = dict.fromkeys(("checkpoint", "metadata", "write"), own)
     saved[place] = b"\xa6parcel 2 of user10 lies in depot 8"
-    with sqlite3.connect(tmp_path / "threads.db") as threads:
+    with closing(sqlite3.connect(tmp_path / "threads.db")) as threads, threads:
         threads.execute("CREATE TABLE checkpoints (thread_id, checkpoint, metadata)")
         threads.execute("CREATE TABLE writes (thread_id, value)")
         threads.execute("INSERT INTO checkpoints VALUES ('user1-4', ?, ?)", (saved["checkpoint"], saved["metadata"]))
