@@ -358,7 +358,9 @@ def _expect_no_calls(evaluator: object, memory: Memory, rules: Rules, *, reflect
     """
     asks = _what_asks(evaluator, memory, rules, reflects=reflects)
     if asks:
-        raise ConfigurationError(f"create_reflexion needs model=...: {NO_MODEL}, and {asks}")
+        raise ConfigurationError(
+            f"create_reflexion needs model=..., as in create_reflexion(model, actor=...): {NO_MODEL}, and {asks}"
+        )
 
 
 def _what_asks(evaluator: object, memory: Memory, rules: Rules, *, reflects: bool) -> str:
@@ -371,7 +373,8 @@ def _what_asks(evaluator: object, memory: Memory, rules: Rules, *, reflects: boo
     if memory.learns:
         return "a chat model writes the lessons from success; Lessons(learn=False) needs none"
     if reflects:
-        return f"strategy={rules.strategy!r} has a chat model write the reflections; strategy='retry' needs none"
+        without = "strategy='retry' or 'feedback' needs none"
+        return f"strategy={rules.strategy!r} has a chat model write the reflections; {without}"
     # Strategies that write no reflections have none to condense.
     if memory.keep == "summary" and Strategy(rules.strategy).reflects:
         return "Memory(keep='summary') has a chat model condense the reflections; keep='window' needs none"

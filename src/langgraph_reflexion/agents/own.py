@@ -156,7 +156,7 @@ class AgentTasks(AgentEnvironment):
         elif given["lessons"]:
             asks = "a chat model writes the lessons from success"
         elif Strategy(rules.strategy).reflects:
-            asks = "a chat model writes the reflections; --strategy retry needs none"
+            asks = "a chat model writes the reflections; --strategy retry or feedback needs none"
         else:
             return
         raise ConfigurationError(

@@ -182,7 +182,10 @@ def _task_field(row: Mapping[str, Any], where: str) -> str:
     if len(columns_of) == 1:
         return next(iter(columns_of.values()))
     columns = ", ".join(dict.fromkeys([*row, *columns_of.values()]))
-    raise ConfigurationError(f"{where}, has the columns {columns}: name the one with the tasks by --task-field")
+    raise ConfigurationError(
+        f"{where}, has the columns {columns}: name the one with the tasks by "
+        "--task-field, and the one with the reference answers, if there are any, by --answer-field"
+    )
 
 
 def _answer(row: Mapping[str, Any]) -> Any:

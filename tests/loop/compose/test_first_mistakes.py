@@ -93,7 +93,10 @@ def by_code(feedback):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"strategy": "last_attempt_and_reflexion"}, "strategy='last_attempt_and_reflexion'.*'retry' needs none"),
+        (
+            {"strategy": "last_attempt_and_reflexion"},
+            "strategy='last_attempt_and_reflexion'.*'retry' or 'feedback' needs none",
+        ),
         ({"strategy": "retry", "evaluator": "llm"}, "evaluator='llm' asks"),
         ({"strategy": "retry", "memory": Lessons()}, r"lessons.*Lessons\(learn=False\) needs none"),
         ({"reflection_model": by_code, "memory": Lessons()}, "lessons"),

@@ -103,9 +103,11 @@ function sort(head) {
 
 function kind(trial) {
   if (trial.verdict !== null && trial.truth !== null && trial.verdict !== trial.truth) return "misjudged";
-  if (trial.truth) return "solved";
-  if (texts[trial.fault]) return "fault";
-  return trial.truth === null ? "none" : "failed";
+  if (texts[trial.fault] && !trial.truth) return "fault";
+  // Where nobody knows the truth, the verdict counts.
+  const solved = trial.truth === null ? trial.verdict : trial.truth;
+  if (solved === null) return "none";
+  return solved ? "solved" : "failed";
 }
 
 function verdict(trial) {
