@@ -15,7 +15,7 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 """Significance level: a smaller p is significant."""
 
-MOST_TASKS = 1000
+MOST_TASKS = 500
 """N tasks that `tasks_needed` considers."""
 
 
