@@ -64,7 +64,9 @@ def resumed_info(
     now = settings.public()
     differing = _changed(settings, was, now) + _lowered(settings, was, now)
     if differing:
-        raise ConfigurationError(f"{folder} holds a run with other settings: {'; '.join(differing)}")
+        raise ConfigurationError(
+            f"{folder} holds a run with other settings (resume it, or choose another folder): {'; '.join(differing)}"
+        )
     _expect_tasks(info, goals, folder)
     resumed = dict(info)
     resumed["settings"] = now
