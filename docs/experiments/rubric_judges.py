@@ -48,7 +48,7 @@ MOST_SAMPLES = 4
 """Replies to a task that are asked for at most."""
 
 ANSWER_TOKENS = 150
-JUDGE_TOKENS = 800
+JUDGE_TOKENS = 400
 SECONDS = 1800.0
 
 MOST_JUDGE_CALLS = 4

@@ -362,6 +362,8 @@ def final_answers_are_texts(case: Case) -> None:
 def facts_are_sentences(case: Case) -> None:
     """What is certain about a trial is a list of sentences, always the same ones; the arguments stay as they are."""
     environment = case.environment
+    if not isinstance(environment, (SupportsFacts, Factual)):
+        return
     opening, results = played(case)
     steps = _observed(case, results)
     before = json.dumps(steps)
