@@ -266,6 +266,16 @@ def test_map_and_figures_say_what_is_under_the_pointer(real, opened):
     assert focused(tab) == "Trial 2"
 
 
+def test_where_nobody_knows_the_truth_the_map_shows_verdicts(tmp_path, opened):
+    unknown = {"success": None}
+    trials = [row("a", 1, True) | unknown, row("b", 1, False) | unknown, row("b", 2, True) | unknown]
+    made = folder(tmp_path / "run", trials, ["a", "b"])
+    file = tmp_path / "page.html"
+    write_page(compare([made]), file)
+    kinds = opened(file).locator("#map path").evaluate_all("paths => paths.map(path => path.getAttribute('class'))")
+    assert sorted(kinds) == ["done", "failed", "solved"]
+
+
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--<script>"
     "\x00\x1b[31m\x07\u202e\u2028\ud800 {{ 7 * 7 }} "

@@ -101,13 +101,14 @@ function sort(head) {
 
 // The map: a column for each task of the table, a row for each trial.
 
+// Where nobody knows the truth, the verdict counts.
+const solved = (trial) => trial.truth ?? trial.verdict;
+
 function kind(trial) {
   if (trial.verdict !== null && trial.truth !== null && trial.verdict !== trial.truth) return "misjudged";
-  if (texts[trial.fault] && !trial.truth) return "fault";
-  // Where nobody knows the truth, the verdict counts.
-  const solved = trial.truth === null ? trial.verdict : trial.truth;
-  if (solved === null) return "none";
-  return solved ? "solved" : "failed";
+  if (solved(trial)) return "solved";
+  if (texts[trial.fault]) return "fault";
+  return solved(trial) === null ? "none" : "failed";
 }
 
 function verdict(trial) {
@@ -129,7 +130,8 @@ function panel(run, order, most) {
   order.forEach((task, x) => {
     const trials = tasks[task].runs[run];
     trials.forEach((trial, y) => cell(kind(trial), x, y, 1));
-    if (trials.at(-1)?.truth && trials.length < most) cell("done", x, trials.length, most - trials.length);
+    const last = trials.at(-1);
+    if (last && solved(last) && trials.length < most) cell("done", x, trials.length, most - trials.length);
   });
   const create = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
   const svg = create("svg");
@@ -154,7 +156,8 @@ function panel(run, order, most) {
     const [task, place] = under(event);
     const trial = tasks[task]?.runs[run][place];
     const last = tasks[task]?.runs[run].at(-1);
-    const outcome = trial ? `trial ${trial.trial}: ${verdict(trial)}` : last?.truth ? `solved in trial ${last.trial}` : "not tried";
+    const ended = last && solved(last) ? `solved in trial ${last.trial}` : "not tried";
+    const outcome = trial ? `trial ${trial.trial}: ${verdict(trial)}` : ended;
     const lines = tasks[task] && [tasks[task].name, tasks[task].goal.split("\n")[0], outcome, trial?.reason];
     tip(event, lines?.filter(Boolean).join("\n"));
   };
