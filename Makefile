@@ -13,8 +13,9 @@ OLDEST = .venv-oldest
 # LiteLLM, by which tau2 calls models, holds other clients back.
 TAU2 = .venv-tau2
 
-# For `make dist`: the address of the repository, and the tag of a release, as the workflow `release` knows them.
-REPOSITORY = https://repository.example/langgraph-reflexion
+# For `make dist` and `make docs`: the address of the repository, and the tag of a release. The workflow `release` knows
+# them; without an address, a rehearsal of `dist` has one of its own, and the site has no links to the repository.
+REPOSITORY =
 TAG =
 
 .PHONY: help demo check-demo demo-llm dev dev-all dev-locked check docs test test-bare test-long test-oldest test-tau2 coverage \
@@ -106,7 +107,9 @@ check: lint  ## Check what a change breaks first: style, types, and levels 1 and
 		tests/test_architecture.py tests/unit tests/loop
 
 docs: $(VENV)/docs  ## Build the site from docs/ into build/site, strictly
-	$(RUN) zensical build --strict --clean
+	$(RUN) SITE_VERSION="Version $$($(VENV)/bin/python -c 'import langgraph_reflexion as l; print(l.__version__)')" \
+		SITE_REPOSITORY="$(REPOSITORY)" SITE_EDIT="$(addsuffix /edit/main/docs/,$(REPOSITORY))" \
+		zensical build --strict --clean
 
 test: $(VENV)/dev-all  ## Run levels 1 to 4 of the tests, without what takes long
 	$(RUN) pytest --numprocesses auto --dist loadfile --ignore=tests/long tests
@@ -164,7 +167,7 @@ lock: .venv-lock/uv  ## Write the newest versions into uv.lock
 	@touch $@
 
 dist: .venv-dist/tools  ## Build the sdist and the wheel of the last commit into build/dist, and check them as PyPI does
-	.venv-dist/bin/python -m tests.docs.distribution build $(REPOSITORY) $(TAG)
+	.venv-dist/bin/python -m tests.docs.distribution build $(or $(REPOSITORY),https://repository.example/langgraph-reflexion) $(TAG)
 
 dist-try: .venv-dist/tools  ## Install each of them into a new environment, and do there what the README shows
 	.venv-dist/bin/python -m tests.docs.distribution try

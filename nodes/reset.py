@@ -114,8 +114,12 @@ class Reset:
         """Return the task with what the environment and the evaluator make once for it.
 
         Raises:
+            ConfigurationError: the task lacks what a verdict on it needs.
             Fault: it cannot be made.
         """
+        self.evaluator.expect(task)
+        if self.truth:
+            self.truth.expect(task)
         of_environment = await self.pool.prepare(task)
         of_evaluator = await tried(self.pool.retries, partial(self.evaluator.prepare, task, config))
         prepared = task.copy()
@@ -125,7 +129,7 @@ class Reset:
         return prepared
 
     async def _prepared_by(self, truth: Evaluator, task: Task, config: RunnableConfig) -> dict[str, Any] | None:
-        """Return what the truth makes once for a task: an error in it, such as a missing answer, is noticed now.
+        """Return what the truth makes once for a task.
 
         Trouble outside is a note, and None is returned: the truth about this task stays unknown, and nothing else.
         """

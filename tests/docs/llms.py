@@ -15,7 +15,8 @@ FIRST = "Overview"
 
 def llms_txt():
     """Return the text of the file, with links as the site has them, below its root."""
-    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    # This loader reads everything as text, also what only the builder of the site can resolve, such as `!ENV`.
+    site = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)
     lines = [f"# {site['site_name']}", "", f"> {site['site_description']}."]
     for section, pages in sections(site["nav"]).items():
         lines += ["", f"## {section}", ""]

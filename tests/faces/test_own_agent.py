@@ -65,10 +65,14 @@ async def verify_later(result, reference):
 def knows(result, reference):
     return result == reference, "the words of the truth"
 
+def accept(result):
+    return True
+
 calls_it = "a text"
 """
 TASKS = '{"question": "Capital of France?", "answer": "Paris"}\n{"question": "Capital of Italy?", "answer": "Rome"}\n'
 RUN = ("run", "my_agent.py:agent", "--tasks", "tasks.jsonl", "--out", "run")
+UNANSWERED = ("run", "my_agent.py:agent", "--tasks", "unanswered.jsonl", "--out", "run")
 CHECKED = (*RUN, "--evaluator", "checks.py:verify")
 
 
@@ -77,6 +81,7 @@ def home(tmp_path):
     (tmp_path / "my_agent.py").write_text(AGENT)
     (tmp_path / "checks.py").write_text(CHECKS)
     (tmp_path / "tasks.jsonl").write_text(TASKS)
+    (tmp_path / "unanswered.jsonl").write_text(TASKS + '{"question": "Capital of Spain?"}\n')
     (tmp_path / "goal.md").write_text("A good answer:\n* names a capital\n")
     (tmp_path / "empty.md").write_text("\n")
     (tmp_path / "agents").mkdir()
@@ -287,6 +292,11 @@ def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home):
         (("run", "agents/relative.py:agent", "--tasks", "tasks.jsonl"), "PACKAGE.MODULE:NAME"),
         ((*RUN, "--evaluator", "exact", "--split", "test"), "choose one of tasks"),
         ((*RUN, "--evaluator", "exact", "--answer-field", "reply"), "line 1"),
+        (
+            (*UNANSWERED, "--evaluator", "checks.py:verify"),
+            "verify needs a reference answer, and the task '3' has none",
+        ),
+        ((*UNANSWERED, "--evaluator", "checks.py:accept", "--truth", "checks.py:verify"), "the task '3' has none"),
         (("play", "my_agent.py:agent", "--tasks", "tasks.jsonl"), "no actions to play"),
     ],
 )

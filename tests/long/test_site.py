@@ -1,5 +1,6 @@
 import functools
 import http.server
+import os
 import re
 import shutil
 import subprocess
@@ -10,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+import langgraph_reflexion
 from tests.docs.pages import DOCS, PAGES, ROOT
 
 ZENSICAL = shutil.which("zensical", path=str(Path(sys.executable).parent))
 pytestmark = pytest.mark.skipif(ZENSICAL is None, reason="needs the dependency group docs")
 
-VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/graph/", "reference/command-line/")
+REPOSITORY = "https://github.com/example/langgraph-reflexion"
+
+VISITED = ("", "concepts/", "architecture/", "environments/webshop/", "reference/api/", "reference/command-line/")
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +27,19 @@ def site(tmp_path_factory):
     home = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, home / "docs")
     shutil.copy(ROOT / "mkdocs.yml", home)
+    address = {
+        "SITE_REPOSITORY": REPOSITORY,
+        "SITE_EDIT": f"{REPOSITORY}/edit/main/docs/",
+        "SITE_VERSION": f"Version {langgraph_reflexion.__version__}",
+    }
     done = subprocess.run(
-        [str(ZENSICAL), "build", "--strict"], cwd=home, capture_output=True, text=True, timeout=120, check=False
+        [str(ZENSICAL), "build", "--strict"],
+        cwd=home,
+        env={**os.environ, **address},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return home / "build" / "site"
@@ -63,6 +78,13 @@ def test_links_of_llms_txt_lead_from_the_root_of_the_site_to_pages(site):
     assert [link for link in links if not (site / link / "index.html").is_file()] == []
 
 
+def test_pages_name_the_version_and_lead_to_the_repository_and_their_source(site):
+    html = read(site, "howto/production.md")
+    assert f"Version {langgraph_reflexion.__version__}" in html
+    assert f'href="{REPOSITORY}"' in html
+    assert f'href="{REPOSITORY}/edit/main/docs/howto/production.md"' in html
+
+
 def test_pages_load_no_external_resources(site):
     loads = re.compile(r'<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"')
     for file in site.rglob("*.html"):
@@ -72,10 +94,10 @@ def test_pages_load_no_external_resources(site):
 
 def test_reference_is_built_from_docstrings(site):
     linked = re.findall(r'href="\.\./(\w+)/#(langgraph_reflexion\.[\w.]+)"', read(site, "reference/python.md"))
-    assert ("graph", "langgraph_reflexion.create_reflexion") in linked
+    assert ("api", "langgraph_reflexion.create_reflexion") in linked
     for page, anchor in set(linked):
         assert f'id="{anchor}"' in read(site, f"reference/{page}.md"), anchor
-    text = read(site, "reference/graph.md")
+    text = read(site, "reference/api.md")
     assert "Build the Reflexion agent" in text
     assert ":::" not in text
 

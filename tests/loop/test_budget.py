@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
@@ -16,6 +17,7 @@ from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.models.calls import charge
 from langgraph_reflexion.models.usage import NO_USAGE, Price
 from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import INPUT, THREAD, Counter, CounterEpisode, compiled, count_to, counting_badly, timeless
 
 pytestmark = pytest.mark.slow
@@ -290,3 +292,23 @@ def test_evaluators_that_hang_hold_up_neither_other_tasks_nor_the_end_of_the_pro
     done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=60, check=True)
     # More than the threads of an event loop's executor.
     assert done.stdout.split() == ["fault"] * 40
+
+
+def test_a_budget_that_cannot_count_an_agents_tokens_is_refused():
+    silent = ScriptedChatModel(
+        replies=lambda messages: AIMessage("Paris", response_metadata={"model_name": "scripted"})
+    )
+    prices = lr.ModelOptions(prices={"scripted": Price(1.0, 10.0)})
+
+    def ask(budget):
+        agent = create_agent(silent, [])
+        budgets = lr.Budgets(task=budget)
+        graph = lr.create_reflexion(
+            actor=agent, evaluator=lambda result: False, strategy="retry", budgets=budgets, options=prices
+        )
+        return graph.compile().invoke({"task": "The capital of Italy?"})
+
+    for budget in (lr.Budget(tokens=100), lr.Budget(cost=1.0)):
+        with pytest.raises(lr.ConfigurationError, match=r"usage_metadata.*limit llm_calls instead"):
+            ask(budget)
+    assert ask(lr.Budget(llm_calls=2))["status"] == "budget"

@@ -361,8 +361,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         usage = {}
         if done:
             usage["act"] = counter.account(done)
-        if self._budgets.limits_cost and counter.unpriced:
-            raise ConfigurationError(f"a budget of money needs prices of {', '.join(sorted(counter.unpriced))}")
+        self._budgets.expect_counts(counter)
         return trials | WrappedAgentState(
             trajectory=steps_of(done),
             usage=usage,

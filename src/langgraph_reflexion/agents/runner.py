@@ -286,7 +286,7 @@ class AgentTrial:
             place = CallId(0, self.state["task"]["id"], self.state["trial"], "act")
             call = ModelCall(place, self.sent)
             update["sent_prompts"] = with_calls(self.state["sent_prompts"], [call], step=1)
-        self._expect_prices()
+        self.act.budgets.expect_counts(self.counter)
         if error is not None:
             return update | _stopped_by(failure_in_words(error))
         self._expect_output()
@@ -306,12 +306,6 @@ class AgentTrial:
                 "the agent interrupted its run, which only a checkpointer of this graph can resume: "
                 "create_reflexion(...).compile(checkpointer=...)"
             )
-
-    def _expect_prices(self) -> None:
-        """Raise ConfigurationError if a budget of money counts calls without a price."""
-        if self.act.budgets.limits_cost and self.counter.unpriced:
-            missing = ", ".join(sorted(self.counter.unpriced))
-            raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
 
     def _expect_output(self) -> None:
         """Raise TypeError if an agent that came to its own end has returned nothing."""

@@ -61,6 +61,10 @@ class AllOfEvaluator(Evaluator):
         # A stranger's criteria in one of them decide the verdict of all, so no lesson may come of it.
         self.teaches = all(each.teaches for each in evaluators)
 
+    def expect(self, task: Task) -> None:
+        for evaluator in self.evaluators:
+            evaluator.expect(task)
+
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Return what each evaluator prepares, by its number.
 

@@ -80,6 +80,15 @@ class Evaluator(ABC):
         """
         return self
 
+    def expect(self, task: Task) -> None:  # noqa: B027 - most need nothing
+        """Expect a task to have what a verdict on it needs, such as a reference answer.
+
+        Asked about each task before a run begins, and again when the task does. It calls nothing outside.
+
+        Raises:
+            ConfigurationError: the task lacks it.
+        """
+
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         """Return plain JSON that is made once per task, such as tests, and kept in the state as `task["prepared"]`.
 
@@ -192,18 +201,13 @@ def reference_of(task: Task) -> Any:
     return task.get("data", {}).get("reference")
 
 
-def expect_reference(task: Task, evaluator: str) -> dict[str, Any]:
-    """Prepare nothing for an evaluator that needs a reference answer.
-
-    Raises:
-        ConfigurationError: the task has none.
-    """
+def expect_reference(task: Task, evaluator: str) -> None:
+    """Raise ConfigurationError if a task has no reference answer, and the evaluator needs one."""
     if reference_of(task) is None:
         raise ConfigurationError(
             f"the evaluator {evaluator} needs a reference answer, and the task {task['id']!r} has none: give it as "
             "data={'reference': ...} of the task, or name the task file's column with --answer-field"
         )
-    return {}
 
 
 class ExactEvaluator(Evaluator):
@@ -211,13 +215,8 @@ class ExactEvaluator(Evaluator):
 
     oracle = True
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
-        """Expect a reference answer.
-
-        Raises:
-            ConfigurationError: the task has none.
-        """
-        return expect_reference(task, "'exact'")
+    def expect(self, task: Task) -> None:
+        expect_reference(task, "'exact'")
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         reference = reference_of(state["task"])

@@ -73,15 +73,10 @@ class FunctionEvaluator(Evaluator):
         """The function's name; of an object, its class's."""
         return str(getattr(self.call.function, "__name__", type(self.call.function).__name__))
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
-        """Expect a reference answer if the function needs one.
-
-        Raises:
-            ConfigurationError: the task has none.
-        """
-        if "reference" not in self.call.required:
-            return {}
-        return expect_reference(task, self.label)
+    def expect(self, task: Task) -> None:
+        """Expect a reference answer if the function needs one."""
+        if "reference" in self.call.required:
+            expect_reference(task, self.label)
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Call the function.

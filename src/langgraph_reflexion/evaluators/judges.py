@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -263,15 +263,10 @@ class OpenevalsJudge(Evaluator):
         fields = {field for _, field, _, _ in Formatter().parse(prompt)}
         self.compares = "reference_outputs" in fields
 
-    async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
-        """Expect a reference answer if the judge compares with it.
-
-        Raises:
-            ConfigurationError: the task has none.
-        """
-        if not self.compares:
-            return {}
-        return expect_reference(task, repr(self.name))
+    def expect(self, task: Task) -> None:
+        """Expect a reference answer if the judge compares with it."""
+        if self.compares:
+            expect_reference(task, repr(self.name))
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         from openevals import create_async_llm_as_judge

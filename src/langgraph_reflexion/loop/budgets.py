@@ -9,8 +9,8 @@ from typing import NamedTuple
 from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveFloat, PositiveInt
 
-from langgraph_reflexion.errors import checked
-from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.errors import ConfigurationError, checked
+from langgraph_reflexion.models.usage import Usage, UsageCallback
 from langgraph_reflexion.state import ReflexionState
 
 CLOCK = 0.01
@@ -108,6 +108,26 @@ class Budgets:
     def limits_cost(self) -> bool:
         """Whether money is limited anywhere, so that prices are needed."""
         return any(budget.cost is not None for budget in (self.trial, self.task, self.run))
+
+    def expect_counts(self, counter: UsageCallback) -> None:
+        """Raise ConfigurationError if an agent's calls cannot be counted as a budget needs it.
+
+        Such a budget would never be used up.
+
+        Args:
+            counter: The calls of the agent so far.
+        """
+        limits = (self.trial, self.task, self.run)
+        if self.limits_cost and counter.unpriced:
+            missing = ", ".join(sorted(counter.unpriced))
+            raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
+        counts_tokens = self.limits_cost or any(budget.tokens is not None for budget in limits)
+        if counts_tokens and counter.uncounted:
+            silent = ", ".join(sorted(counter.uncounted))
+            raise ConfigurationError(
+                f"a budget of tokens or money needs replies with `usage_metadata`, and {silent} sent none: "
+                "limit llm_calls instead, or let the model report its usage (ChatOpenAI: stream_usage=True)"
+            )
 
     def start_clock(self, seconds: float = 0.0) -> None:
         """Start the run's clock at this time."""

@@ -148,6 +148,7 @@ class UsageCallback(BaseCallbackHandler):
     Attributes:
         usage: The usage so far.
         unpriced: The models that were called and have no price.
+        uncounted: The models whose replies did not say how many tokens they have.
     """
 
     run_inline = True  # a thread per event would cost more than the callback
@@ -155,6 +156,7 @@ class UsageCallback(BaseCallbackHandler):
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
         self.unpriced: set[str] = set()
+        self.uncounted: set[str] = set()
         self._prices = dict(prices)
         for name, price in prices.items():
             # A name may contain a colon itself (`qwen3:8b`), so the whole one stays.
@@ -187,10 +189,13 @@ class UsageCallback(BaseCallbackHandler):
 
     def _usage(self, message: AIMessage) -> Usage:
         model = str(message.response_metadata.get("model_name", ""))
+        name = model or "the agent's model"
+        if not message.usage_metadata:
+            self.uncounted.add(name)
         # Providers add a date or a version to the name that was asked for.
-        known = [name for name in self._prices if model.startswith(name)]
+        known = [priced for priced in self._prices if model.startswith(priced)]
         if not known:
-            self.unpriced.add(model or "the agent's model")
+            self.unpriced.add(name)
             return usage_of(message, None)
         # The longest, as `gpt-4o` begins the name of `gpt-4o-mini`, too.
         longest = max(known, key=len)

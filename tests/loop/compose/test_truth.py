@@ -182,10 +182,10 @@ def test_truth_that_cannot_be_prepared_is_a_note_and_ends_nothing():
 def test_truth_spends_nothing_of_a_budget():
     class Paid(Evaluator):
         async def evaluate(self, state, config):
-            charge(Usage(llm_calls=1, cached_calls=0, input_tokens=10**6, output_tokens=0, cost=0.0))
+            charge(Usage(llm_calls=10**6, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0))
             return Score(1.0)
 
-    budgets = Budgets(task=Budget(tokens=10_000))
+    budgets = Budgets(task=Budget(llm_calls=10_000))
     final = Guessing().graph(truth=Paid(), budgets=budgets).compile().invoke({"task": TASK})
     assert (final["status"], len(final["trials"])) == ("solved", 3)
     assert all("evaluate" not in trial["usage"] for trial in final["trials"])

@@ -176,6 +176,9 @@ class SharedEvaluator(Evaluator):
     def __post_init__(self) -> None:
         self.by_model = self.evaluator.by_model
 
+    def expect(self, task: Task) -> None:
+        self.evaluator.expect(task)
+
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
         self.first.charge(task["id"], "reset")
         return self.first.row(task["id"]).get("prepared") or {}

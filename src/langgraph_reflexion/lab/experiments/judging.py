@@ -214,6 +214,7 @@ class Judging:
         async with self._at_once:
             task = self._task(row)
             try:
+                evaluator.expect(task)
                 task["prepared"] = await tried(retries, partial(evaluator.prepare, task, config), who)
                 state = _state_of(task, row, of_agent=self.of_agent)
                 score = await tried(retries, partial(evaluator.evaluate, state, config), who)

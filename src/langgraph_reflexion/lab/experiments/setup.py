@@ -115,12 +115,22 @@ def set_up(
         lessons=settings.lessons_of(ids),
         connections=connections,
     )
+    _expect_verdicts(graph, tasks)
     for client in graph.clients:
         # A batch whose model never answers stops, also around an agent of the user's.
         client.await_first_answer()
     if settings.first_trial_of is not None:
         share_first_trials(graph, settings, ids)
     return Setup(settings, graph, tasks, budgets, environment, _secrets(graph, settings))
+
+
+def _expect_verdicts(graph: ReflexionGraph, tasks: Sequence[Task]) -> None:
+    """Raise ConfigurationError if a task lacks what a verdict on it needs."""
+    reset = graph.loop["reset"]
+    for task in tasks:
+        reset.evaluator.expect(task)
+        if reset.truth:
+            reset.truth.expect(task)
 
 
 def _secrets(graph: ReflexionGraph, settings: RunSettings) -> list[str]:
