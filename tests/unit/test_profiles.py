@@ -82,6 +82,13 @@ def test_the_last_attempt_leaves_room_for_fewer_reflections():
     assert mine.resolve(ALFWorld, strategy="last_attempt_and_reflexion", memory_size=4).memory_size == 4
 
 
+def test_the_strategy_that_shows_the_check_alone_shows_its_words_unless_told_otherwise():
+    assert PROFILES["paper"].resolve(ALFWorld).feedback == "binary"
+    assert PROFILES["paper"].resolve(ALFWorld, strategy="feedback").feedback == "words"
+    assert PROFILES["paper"].resolve(ALFWorld, strategy="feedback", feedback="scalar").feedback == "scalar"
+    assert Profile("mine", feedback="binary").resolve(ALFWorld, strategy="feedback").feedback == "binary"
+
+
 def test_a_wrong_value_of_an_environment_names_the_field():
     class Wrong(ALFWorld):
         profile_defaults = {"max_trials": 0}

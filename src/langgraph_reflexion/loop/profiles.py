@@ -33,7 +33,8 @@ class Profile:
         actor: How the actor acts: `react`, `tools`, or one of the environment's own (`react`).
         strategy: What a retry sees (`reflexion`).
         evaluator: What scores a trial (`environment`).
-        feedback: How much of the evaluation is shown to the actor and the self-reflection (`binary`).
+        feedback: How much of the evaluation is shown to the actor and the self-reflection (`binary`; under the strategy
+            `feedback`, which shows nothing else, `words`).
         threshold: The score from which on a trial is a success (1).
         heuristic: The rule that stops a trial (h) (that of the paper).
         memory_size: Ω, the number of reflections kept (3).
@@ -115,7 +116,7 @@ class Profile:
         Args:
             environment: The environment, whose `profile_defaults` and `profile_overrides` are applied.
             actor: Replaces the field, before the overrides of the actor apply.
-            strategy: Replaces the field, before `memory_beside_attempt` applies.
+            strategy: Replaces the field, before what depends on it is decided.
             **given: Replace other fields.
 
         Raises:
@@ -139,6 +140,9 @@ class Profile:
         # Two kinds of memory share the prompt: a given size of the memory still counts more.
         if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
             rules = replace(rules, memory_size=rules.memory_beside_attempt)
+        # A check that shows no words would make this strategy a plain retry.
+        if rules.strategy == "feedback" and self.feedback is None:
+            rules = replace(rules, feedback="words")
         return rules.with_values(_given(given))
 
 

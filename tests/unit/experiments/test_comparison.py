@@ -63,6 +63,20 @@ def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(tmp_
     assert turned.conclusion.startswith("B reflexion is ahead at equal trials")
 
 
+@pytest.mark.parametrize(
+    ("alone", "certainty"),
+    [
+        (5, ", but not significantly (p = 0.062, 40 tasks; 5 differ, and fewer than 6 are never significant)"),
+        (6, " (p = 0.031, 40 tasks)"),
+    ],
+)
+def test_too_few_tasks_that_differ_are_said_to_be_too_few(tmp_path, alone, certainty):
+    better = folder(tmp_path / "better", played(lambda task: 1, 1000), TASKS)
+    worse = folder(tmp_path / "worse", played(lambda task: 1 + 9 * (task < alone), 1000), TASKS, strategy="retry")
+    (pair,) = compare([better, worse]).pairs
+    assert pair.matches[0].certainty == certainty
+
+
 def test_at_equal_tokens_all_tasks_advance_together_until_they_are_used_up(tmp_path):
     one = folder(tmp_path / "one", played(lambda task: 1 + task % 2, 1000), TASKS, max_trials=4)
     other = folder(tmp_path / "other", played(lambda task: 1, 1250), TASKS, max_trials=4, strategy="retry")

@@ -13,7 +13,7 @@ from typing import Any
 from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
 from langgraph_reflexion.lab.experiments.metrics import final_answer, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.lab.experiments.statistics import SignTest, format_p, sign_test
+from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, format_p, sign_test
 from langgraph_reflexion.support.text import count
 
 Trials = Mapping[TaskSeed, Sequence[TrialRow]]
@@ -51,7 +51,12 @@ class Match:
         # It is written as `< 0.001`.
         if self.test.p < 0.001:
             p = f"p {format_p(self.test.p)}"
-        numbers = f"({p}, {count(self.test.tasks, 'task')})"
+        tasks = count(self.test.tasks, "task")
+        numbers = f"({p}, {tasks})"
+        if self.test.votes < FEWEST_VOTES:
+            # More tasks are needed, and not another look at these.
+            few = f"{self.test.votes} differ, and fewer than {FEWEST_VOTES} are never significant"
+            return f", but not significantly ({p}, {tasks}; {few})"
         if not self.test.significant:
             return f", but not significantly {numbers}"
         # With several seeds a group may solve more in total, and yet be worse on more tasks.

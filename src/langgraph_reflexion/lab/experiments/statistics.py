@@ -15,6 +15,9 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 """Significance level: a smaller p is significant."""
 
+FEWEST_VOTES = 6
+"""N tasks that at least have to differ, all to the same side, for a significant sign test."""
+
 MOST_TASKS = 500
 """N tasks that `tasks_needed` considers."""
 
@@ -37,6 +40,11 @@ class SignTest(NamedTuple):
     losses: int
     p: float
     tasks: int
+
+    @property
+    def votes(self) -> int:
+        """N tasks on which one of the two is better."""
+        return self.wins + self.losses
 
     @property
     def significant(self) -> bool:
