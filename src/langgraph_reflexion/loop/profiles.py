@@ -33,8 +33,8 @@ class Profile:
         actor: How the actor acts: `react`, `tools`, or one of the environment's own (`react`).
         strategy: What a retry sees (`reflexion`).
         evaluator: What scores a trial (`environment`).
-        feedback: How much of the evaluation is shown to the actor and the self-reflection (`binary`; under the strategy
-            `feedback`, which shows nothing else, `words`).
+        feedback: How much of the evaluation is shown to the actor and the self-reflection (`binary`; under the
+            strategy `feedback`, which shows nothing else, `words`).
         threshold: The score from which on a trial is a success (1).
         heuristic: The rule that stops a trial (h) (that of the paper).
         memory_size: Ω, the number of reflections kept (3).
