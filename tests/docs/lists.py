@@ -12,6 +12,7 @@ ELSEWHERE = {
     "langgraph-reflexion run alfworld --limit 20 --database postgresql://user:password@localhost/reflexion"
     " --out runs/shared": "needs a server: tests/long/experiments/test_kills.py runs one",
     "langgraph-reflexion resume runs/shared --database postgresql://user:password@localhost/reflexion": "the same",
+    "docs/howto/production.md: import asyncio": "the same",
     "docs/howto/production.md: from langgraph.checkpoint.postgres import PostgresSaver": "the same",
     "docs/studio.md: from langgraph_sdk import get_sync_client": "needs a server: tests/long/test_studio_server.py",
     "docs/howto/learning.md: from langgraph_sdk import get_sync_client": "needs a server:"
