@@ -12,6 +12,8 @@ from langgraph_reflexion.models.faults import to_fault
 from langgraph_reflexion.models.load import load_model
 from tests.support.loopback import Answer, Listener
 
+pytestmark = pytest.mark.slow
+
 SPACES = b" " * (200 << 20)
 COMPLETION = {
     "id": "1",

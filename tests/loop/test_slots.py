@@ -19,6 +19,8 @@ from tests.support.loopback import Answer, Listener
 from tests.support.model_server import ModelServer, events
 from tests.support.toys import count_to
 
+pytestmark = pytest.mark.slow
+
 TASKS = 6
 SECONDS = 0.15
 """Time of an answer."""

@@ -207,6 +207,7 @@ def test_of_a_query_that_misses_a_row_the_row_is_named() -> None:
     assert words == "wanted: a row ('Kai',) with the test data / got: 8 rows without it"
 
 
+@pytest.mark.slow
 def test_an_expression_that_never_ends_is_stopped() -> None:
     row = {"kind": "regex", "yes": ["a" * 60 + "b"], "no": ["a" * 60 + "!"], "right": "a*b"}
     solved, words = check("(a+)+b", row)

@@ -173,6 +173,7 @@ def test_a_limit_of_the_agents_own_leaves_no_call_open():
 
 
 @pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.slow
 def test_a_trial_that_broke_off_goes_on_in_another_process_where_the_one_before_has_ended(folder, tmp_path, saved):
     saver = InMemorySaver()
     breaks = [True]

@@ -14,6 +14,8 @@ from tests.support.scripts import SmallModel, scripted
 from tests.support.scripts.workspace import LESSON
 from tests.support.tools import need_programs
 
+pytestmark = pytest.mark.slow
+
 OWN = {repository.id: repository for repository in own_repositories()}
 
 

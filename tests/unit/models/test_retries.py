@@ -50,6 +50,7 @@ async def test_it_waits_for_as_long_as_it_is_asked_to():
     assert 0.09 < times[1] - times[0] < 5
 
 
+@pytest.mark.slow
 async def test_waits_double_with_jitter_up_to_the_longest(caplog):
     waits = []
     for _ in range(3):

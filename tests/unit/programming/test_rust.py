@@ -115,6 +115,7 @@ def test_a_large_value_that_is_spelt_out_is_read():
     assert len(read_value(SHORT[3])) == 2
 
 
+@pytest.mark.slow
 def test_a_set_of_numbers_with_one_hash_is_read_quickly():
     modulus = sys.hash_info.modulus
     numbers = [modulus * (n + 1) for n in range(40_000)]

@@ -149,6 +149,7 @@ class Interrupting:
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 def test_two_threads_can_parse_at_once():
     done = threading.Event()
 

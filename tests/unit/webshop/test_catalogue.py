@@ -27,6 +27,7 @@ def near_misses(catalogue, goal):
     return [each for each in catalogue.products if each.query == wanted.query and each is not wanted]
 
 
+@pytest.mark.slow
 def test_only_the_solution_of_a_goal_gets_the_whole_reward(shop):
     catalogue, tasks = generate(0), shop.tasks("own")
     assert len(tasks) == len(catalogue.goals) == GOALS == 100
