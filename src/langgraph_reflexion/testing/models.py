@@ -41,7 +41,8 @@ class ScriptedChatModel(BaseChatModel):
 
     Attributes:
         replies: Texts, messages, exceptions to raise, or a function of the messages. A used-up list raises
-            `ScriptExhausted`, which ends the run and is not taken for a fault.
+            `ScriptExhausted`, which ends the run and is not taken for a fault. Tokens are counted where a message
+            has `usage_metadata`; a text has none.
         prompts: The messages of every call so far.
         seeds: The seed of every call so far.
     """
