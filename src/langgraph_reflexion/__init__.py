@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from langgraph_reflexion.state import ReflexionState as ReflexionState
     from langgraph_reflexion.support.checkpoints import open_checkpointer as open_checkpointer
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 MODULE_OF = {
     "Approval": "langgraph_reflexion.nodes.approval",
     "Budget": "langgraph_reflexion.loop.budgets",

@@ -262,6 +262,8 @@ def explain(
         reason, given = each["msg"], f", not {given:.100}"
         if _is_uncompiled(each["input"]):
             given += ": compile it first, with .compile()"
+        if where == "environment" and callable(each["input"]):
+            given += ": an agent of your own is actor=AGENT, and its check evaluator=FUNCTION"
         if each["type"] == "extra_forbidden":
             hint = did_you_mean(path[-1], _fields(model, path[:-1]))
             name, reason, given = f"unknown {called.replace('{}', repr(where))}{hint}", "", ""

@@ -31,8 +31,18 @@ def tools(name):
     rows = ["| tool | as text | what it does |", "|---|---|---|"]
     for spec in environment_class(name).episode.actions().values():
         described = one_line(spec.description.split("\n\n")[0])
-        rows.append(f"| `{spec.name}` | `{one_line(spec.forms[0])}` | {described} |")
+        written = "<br>".join(in_code(one_line(line)) for line in spec.forms[0].splitlines())
+        rows.append(f"| `{spec.name}` | {written} | {described} |")
     return "\n".join(rows)
+
+
+def in_code(text):
+    """A text as code, whose marks are longer than any backticks in it."""
+    if "`" not in text:
+        return f"`{text}`"
+    longest = max(len(marks) for marks in re.findall("`+", text))
+    marks = "`" * (longest + 1)
+    return f"{marks} {text} {marks}"
 
 
 def arguments(name):

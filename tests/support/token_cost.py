@@ -30,12 +30,12 @@ TRIALS = 3
 BY_HAND = "by hand"
 LOOPS = ("create_reflexion", "ReflexionMiddleware", BY_HAND)
 
-INSTRUCTION = "instructions for notes"
-EXAMPLE = "the example of a note"
+INSTRUCTION = "instructions for reflections"
+EXAMPLE = "the example of a reflection"
 PARTS = {
     INSTRUCTION: "",
     EXAMPLE: "",
-    "the attempt's steps, for notes": "What the agent did:",
+    "the attempt's steps, for reflections": "What the agent did:",
     "the check's words, in the next trial": "What the check said of the last attempt:",
     "what is quoted, in the next trial": "Tool results, answers",
 }
@@ -279,7 +279,7 @@ def parts(calls: Sequence[Call]) -> dict[str, int]:
 
 def tables() -> str:
     """Return both tables: what each loop needs, and where the tokens go."""
-    costs = ["| agent | loop | calls | tokens | for notes |", "|---|---|---|---|---|"]
+    costs = ["| agent | loop | calls | tokens | for reflections |", "|---|---|---|---|---|"]
     columns = {}
     for name in WORLDS:
         for loop in LOOPS:

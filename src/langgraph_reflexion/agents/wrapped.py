@@ -24,7 +24,7 @@ from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.prompts import Prompts
 from langgraph_reflexion.support.text import sanitize
 
-NO_MODEL = "the agent's own model was not found, as it is in agents of create_agent and create_deep_agent"
+NO_MODEL = "the agent has no model of its own that can be found, as agents of create_agent and create_deep_agent have"
 
 LONGEST_TASK = 2000
 """Characters of a task up to which it is repeated after the notes."""

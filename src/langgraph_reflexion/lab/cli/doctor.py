@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from langgraph_reflexion import __version__
 from langgraph_reflexion.errors import EnvironmentUnavailable, the_extra
 from langgraph_reflexion.lab.cli.basics import say_starting
 from langgraph_reflexion.support.text import printable
@@ -68,7 +69,8 @@ def doctor(
 
 
 def _versions() -> Iterator[str]:
-    yield f"{PACKAGE} {metadata.version(PACKAGE)}, Python {platform.python_version()}, {platform.system()}"
+    # Of the code that runs, which may be newer than the metadata of an editable installation.
+    yield f"{PACKAGE} {__version__}, Python {platform.python_version()}, {platform.system()}"
     for name in MAIN_PACKAGES:
         yield f"  {name:<18}{metadata.version(name)}"
 
