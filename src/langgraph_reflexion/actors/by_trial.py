@@ -33,7 +33,7 @@ class ByTrial:
         """Ask the model of the trial for the next step.
 
         Raises:
-            ModelFault: it gave none.
+            ModelFault: the model gave no step.
         """
         actor = of_trial(self.actors, state["trial"])
         return await actor.choose(state, config, call, temperature)

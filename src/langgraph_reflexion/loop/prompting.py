@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -33,7 +32,7 @@ class Prompt:
     """A prompt that can be made shorter."""
 
     render: Callable[[list[Step], int], list[BaseMessage]]
-    """Builds it from the steps to show and the number of things to leave out; see `left_over`."""
+    """Builds it from the steps to show and the number of things to leave out; see `prompts.few_shot.left_over`."""
     steps: Sequence[Step] = ()
     """The steps, oldest first."""
 
@@ -42,8 +41,10 @@ class Prompt:
     ) -> Reply:
         """Call the model with the prompt; make it shorter until it fits.
 
-        Long observations are truncated first; then examples are left out, and at last the oldest reflections. The
-        reply says how long the prompt may be, for the next one to be no longer.
+        Long observations are truncated first; then examples are left out, and at last the oldest reflections.
+
+        Returns:
+            The reply, whose `prompt_budget` says how long the next prompt may be.
 
         Args:
             client: The model.
@@ -79,13 +80,13 @@ class Prompt:
         return Reply(reply.message, fits)
 
     def _fitted(self, most: int | None) -> tuple[list[BaseMessage], int]:
-        """Return the prompt in N characters, or as few as possible, and the number of things left out."""
+        """Return the prompt in `most` characters, or as few as possible, and the number of things left out."""
         messages = self.render(list(self.steps), 0)
         if most is None or size(messages) <= most:
             return messages, 0
         # Everything else stays, so the observations alone have to become shorter by what is too much.
         too_many = size(messages) - most
-        budget = _length(self.steps) - too_many
+        budget = _observed_characters(self.steps) - too_many
         shown = truncate_observations(self.steps, budget)
         messages = self.render(shown, 0)
         left_out = 0
@@ -104,7 +105,7 @@ def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Ste
     shown = list(steps)
     if budget is None:
         return shown
-    too_many = _length(shown) - budget
+    too_many = _observed_characters(shown) - budget
 
     def roughly_by_length(index: int) -> int:
         # The number of binary digits: among observations of similar length, the oldest comes first.
@@ -116,7 +117,7 @@ def truncate_observations(steps: Sequence[Step], budget: int | None) -> list[Ste
         observation = shown[index]["observation"]
         left_out = len(observation) - KEEP_CHARS
         short = f"{observation[:KEEP_CHARS]} [{left_out} characters left out]"
-        # The words that say so may be longer than what they stand for.
+        # The note on what is left out may be longer than what it replaces.
         if len(short) < len(observation):
             shown[index] = with_observation(shown[index], short)
             too_many -= len(observation) - len(short)
@@ -136,9 +137,9 @@ def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
     shown = list(steps)
     if tokens is None:
         return shown
-    written = sum(map(_written, shown))
+    written = _written_characters(shown)
     room = tokens * CHARACTERS_PER_TOKEN - written
-    observed = _length(shown)
+    observed = _observed_characters(shown)
 
     def by_length(index: int) -> int:
         return -len(shown[index]["observation"])
@@ -154,38 +155,57 @@ def drop_longest(steps: Sequence[Step], tokens: int | None) -> list[Step]:
 def bounded_trial(steps: Sequence[Step]) -> list[Step]:
     """Return the steps of a finished trial as a prompt shows them, in about `LONGEST_TRIAL` characters.
 
-    Long observations are truncated first; then steps in the middle are left out, which the step before them says.
+    Long observations are truncated first. Then steps in the middle are left out, and the last step before the gap
+    says how many.
     """
-    written = sum(map(_written, steps))
-    if written + _length(steps) <= LONGEST_TRIAL:
+    written = _written_characters(steps)
+    if written + _observed_characters(steps) <= LONGEST_TRIAL:
         return list(steps)
-    shown = truncate_observations(steps, max(LONGEST_TRIAL - written, 0))
+    for_observations = max(LONGEST_TRIAL - written, 0)
+    shown = truncate_observations(steps, for_observations)
     sizes = [_written(step) + len(step["observation"]) for step in shown]
     if sum(sizes) <= LONGEST_TRIAL:
         return shown
-    # How a trial ended says more than how it began: the end gets the room that a quarter for the beginning leaves.
-    first = _fitting(sizes, LONGEST_TRIAL // 4)
-    room = LONGEST_TRIAL - sum(sizes[:first])
-    # From the last step back, and without the one that was too long for the beginning.
-    backwards = sizes[:first:-1]
-    last = _fitting(backwards, room)
+    # How a trial ended says more than how it began: the beginning gets a quarter of the room, and the end the rest.
+    beginning = _fitting(sizes, LONGEST_TRIAL // 4)
+    room = LONGEST_TRIAL - sum(sizes[:beginning])
+    # The end grows from the last step back. The step that was too long for the beginning is not in it.
+    after_gap = sizes[beginning + 1 :]
+    after_gap.reverse()
+    end = _fitting(after_gap, room)
     # Whatever their sizes, the first and the last step are shown.
-    head = shown[: max(first, 1)]
-    tail = shown[len(shown) - max(last, 1) :]
-    left_out = len(shown) - len(head) - len(tail)
+    beginning = max(beginning, 1)
+    end = max(end, 1)
+    left_out = len(shown) - beginning - end
     if left_out <= 0:
         return shown
-    words = f"{head[-1]['observation']}\n[{count(left_out, 'step')} left out here]"
-    head[-1] = with_observation(head[-1], words)
+    head = shown[:beginning]
+    tail = shown[-end:]
+    before_gap = head[-1]
+    words = f"{before_gap['observation']}\n[{count(left_out, 'step')} left out here]"
+    head[-1] = with_observation(before_gap, words)
     return head + tail
 
 
 def _fitting(sizes: Sequence[int], room: int) -> int:
     """Return how many of the first things fit."""
-    for number, total in enumerate(accumulate(sizes)):
-        if total > room:
-            return number
-    return len(sizes)
+    fitting = 0
+    for each in sizes:
+        room -= each
+        if room < 0:
+            break
+        fitting += 1
+    return fitting
+
+
+def _observed_characters(steps: Sequence[Step]) -> int:
+    """Return the number of characters of all observations."""
+    return sum(len(step["observation"]) for step in steps)
+
+
+def _written_characters(steps: Sequence[Step]) -> int:
+    """Return the number of characters that the actor wrote in all steps."""
+    return sum(_written(step) for step in steps)
 
 
 def _written(step: Step) -> int:
@@ -224,7 +244,10 @@ def with_usage(state: ReflexionState | Update, node: str, usage: Usage) -> dict[
     if usage == NO_USAGE:
         return usage_by_node
     before = usage_by_node.get(node, NO_USAGE)
-    return {**usage_by_node, node: add_usage(before, usage)}
+    # The state changes only by a node's update, so its own usage stays as it is.
+    changed = dict(usage_by_node)
+    changed[node] = add_usage(before, usage)
+    return changed
 
 
 @contextmanager
@@ -232,8 +255,8 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
     """Charge the model calls inside `with` to a node, whatever comes of them.
 
     Yields:
-        At the end, the node's update for them: the trial's usage, its notes if there are new ones, and in a trial
-        whose prompts are recorded its calls.
+        The node's update for them, which is empty until `with` ends: the trial's usage, its notes if there are new
+        ones, and its calls in a trial whose prompts are recorded.
     """
     paid: Update = {}
     with open_account() as account:
@@ -244,11 +267,16 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
             paid["usage"] = with_usage(state, node, account.usage)
             if account.notes:
                 # Each note once, in the order in which they were first made.
-                paid["notes"] = list(dict.fromkeys([*state["notes"], *account.notes]))
+                notes: list[str] = []
+                for each in state["notes"] + account.notes:
+                    if each not in notes:
+                        notes.append(each)
+                paid["notes"] = notes
             # A call that failed has nothing to show.
             answered = [call for call in account.calls if call.reply is not None]
             # `reset` makes this field only where prompts are recorded.
             if answered and "sent_prompts" in state:
+                # Of all calls only the actor's belong to a step: the one that it chooses.
                 step = None
                 if node == "act":
                     step = len(state["trajectory"]) + 1
@@ -258,7 +286,3 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
 def for_record(paid: Update) -> Update:
     """Return the part of an update by `charging` that a `TrialRecord` has, too."""
     return {name: paid[name] for name in ("usage", "notes") if name in paid}
-
-
-def _length(steps: Sequence[Step]) -> int:
-    return sum(len(step["observation"]) for step in steps)
