@@ -83,8 +83,10 @@ class AllOfEvaluator(Evaluator):
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
         """Ask the evaluators until one does not accept the trial, or all of them."""
         scores: list[Score] = []
+        refusals: list[Score] = []
         refused_by: list[Evaluator] = []
-        words: list[str] = []
+        feedback: list[str] = []
+        has_changed = False
         # A copy, as the state changes only by a node's update.
         prepared = dict(_prepared(state).get(PREPARED, {}))
         for number, evaluator in enumerate(self.evaluators, 1):
@@ -95,40 +97,50 @@ class AllOfEvaluator(Evaluator):
             expect_on_scale(evaluator, score, self.threshold)
             scores.append(score)
             if score.feedback:
-                words.append(f"{evaluator.label}: {score.feedback}")
+                feedback.append(f"{evaluator.label}: {score.feedback}")
             if score.prepared is not None:
+                has_changed = True
                 # A score holds only what has changed.
-                prepared[key] = {**own, **score.prepared}
+                updated = dict(own)
+                updated.update(score.prepared)
+                prepared[key] = updated
             if score.accepts(self.threshold):
                 continue
+            refusals.append(score)
             refused_by.append(evaluator)
             if not self.ask_all:
                 break
-        refused = [score for score in scores if not score.accepts(self.threshold)]
-        # A refusal that was checked is one, whatever else could not be.
-        deciding = refused or scores
+        # Those that refuse decide the verdict: that another evaluator could not check the trial does not matter then.
+        deciding = scores
+        by_model = False
+        if refusals:
+            deciding = refusals
+            by_model = all(evaluator.by_model for evaluator in refused_by)
         changed = None
-        if any(score.prepared is not None for score in scores):
+        if has_changed:
             changed = {PREPARED: prepared}
         return Score(
             score=min(score.score for score in scores),
-            feedback="\n\n".join(words),
-            success=not refused,
+            feedback="\n\n".join(feedback),
+            success=not refusals,
+            # One verified score is enough: it settles the verdict, whatever else could not be verified.
             unverified=all(score.unverified for score in deciding),
             prepared=changed,
-            by_model=bool(refused_by) and all(evaluator.by_model for evaluator in refused_by),
+            by_model=by_model,
         )
 
 
 def _prepared(state: ReflexionState) -> dict[str, Any]:
+    """Return what the environment and the evaluators have prepared for the task."""
     return state["task"].get("prepared", {})
 
 
 def _as_seen_by(state: ReflexionState, own: dict[str, Any]) -> ReflexionState:
     """Return the state in which an evaluator finds what it has prepared itself, as if it were alone."""
-    # What the environment has prepared stays visible, and the others' is left out.
-    prepared = {**_prepared(state), **own}
+    prepared = dict(_prepared(state))
+    # What the environment has prepared stays visible; what other evaluators have prepared does not.
     prepared.pop(PREPARED, None)
+    prepared.update(own)
     task = state["task"].copy()
     task["prepared"] = prepared
     seen = state.copy()
