@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -23,10 +22,11 @@ PATIENCE = 10
 
 
 class Slots:
-    """The calls that may be in flight at once: as many as the server answers, where it has an address of its own.
+    """The calls that may be in flight at once: no more than the server answers at once.
 
-    llama.cpp's server names its slots at `/props`. Of other servers the number is unknown, and is halved when a call
-    times out beside others, as it may have waited in the server's queue.
+    A provider's model, which has no server of its own, may have any number. llama.cpp's server names its slots at
+    `/props`. Of other servers the number is unknown. When a call times out beside others, it may have waited in the
+    server's queue, so half as many calls are sent from then on.
 
     Attributes:
         url: The server's address without secrets, for messages; empty if the model has none.
@@ -63,7 +63,7 @@ class Slots:
         try:
             yield
         finally:
-            # First, as a cancellation may end the wait for the lock below.
+            # Before the lock, as a cancellation may end the wait for it.
             turns.busy -= 1
             async with turns.changed:
                 turns.changed.notify_all()
@@ -82,7 +82,11 @@ class Slots:
         """Call `progress` inside `async with` for as long as the server answers other requests.
 
         Where slots are named, a silent call is being worked at: llama.cpp reads 2,048 tokens of a prompt at once.
-        Of other servers nobody knows. `progress` resets the deadline of `seconds`.
+        What silence means at other servers is unknown, so `progress` is not called there.
+
+        Args:
+            progress: Resets the call's deadline.
+            seconds: The time limit of the call; None or 0 for none.
         """
         if not self.named or not seconds:
             yield
@@ -95,30 +99,38 @@ class Slots:
 
     async def _watch(self, progress: Callable[[], None], seconds: float) -> None:
         # Twice in each timeout, so that one lost answer does not end the call.
-        patience = min(SECONDS_TO_ASK, seconds / 4)
-        for number in count(1):
-            await asyncio.sleep(seconds / 2)
+        pause = seconds / 2
+        patience = min(SECONDS_TO_ASK, pause / 2)
+        pauses = 0
+        while True:
+            await asyncio.sleep(pause)
+            pauses += 1
             try:
                 async with httpx.AsyncClient(timeout=patience) as client:
                     await client.get(f"{self.address}/health")
             except httpx.HTTPError:
                 continue
             progress()
-            WAITING.info("%.0f s: the server is at work, and silent", number * seconds / 2)
+            WAITING.info("%.0f s: the server is at work, and silent", pauses * pause)
 
     def timed_out(self) -> None:
         """Send fewer calls at once from now on, if this one was not alone."""
         busy = sum(turns.busy for turns in self._turns.values())
         # A call alone cannot have waited for another one.
-        if busy > 1:
-            at_once = min(busy, self.most or busy)
-            self.most = max(1, at_once // 2)
-            WAITING.info("a call timed out: no more than %d at once from now on", self.most)
+        if busy <= 1:
+            return
+        at_once = busy
+        if self.most is not None:
+            # More may be busy than are allowed now: calls that began before the number was halved.
+            at_once = min(busy, self.most)
+        self.most = max(1, at_once // 2)
+        WAITING.info("a call timed out: no more than %d at once from now on", self.most)
 
     def _full(self, turns: "_Turns") -> bool:
         return self.most is not None and turns.busy >= self.most
 
     async def _slots(self) -> int | None:
+        """Return the number of slots that the server names; None if it names none."""
         try:
             async with asyncio.timeout(SECONDS_TO_ASK), httpx.AsyncClient() as client:
                 answer = await client.get(f"{self.address}/props")
