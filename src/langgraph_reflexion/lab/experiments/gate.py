@@ -20,8 +20,8 @@ class Gate:
     Attributes:
         fail_below: The least share of solved tasks, from 0 to 1; None for any. A task that a fault or an error has
             ended counts as unsolved.
-        baseline: A run, or runs that differ only in their seed. At as many trials of the tasks that both have, no run
-            may be significantly worse (sign test, p < 0.05). None for no such comparison.
+        baseline: A run, or runs that differ only in their seed. On the tasks that both have, within the same number
+            of trials, no run may be significantly worse (sign test, p < 0.05). None for no such comparison.
 
     Raises:
         ConfigurationError: `fail_below` is not a share.
@@ -32,7 +32,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         share = self.fail_below
-        # Also NaN, below which nothing is, is refused.
+        # This refuses NaN, too: no share is below NaN, so the gate would always pass.
         if share is not None and not 0 <= share <= 1:
             raise ConfigurationError(f"--fail-below {share:g}: give a share of tasks from 0 to 1, as in 0.8")
 
@@ -82,7 +82,8 @@ def _solved(run: Run) -> int:
     for task, rows in run.gradable.items():
         if not rows or rows[-1]["fault"] or task in run.errors:
             continue
-        solved += bool(final_answer(rows)["success"])
+        if final_answer(rows)["success"]:
+            solved += 1
     return solved
 
 
@@ -96,12 +97,13 @@ def _worse(group: RunGroup, name: str, baseline: RunGroup) -> list[str]:
     # The first match is always the one at equal trials; that at equal tokens does not count here.
     at_equal_trials = compared.matches[0]
     test = at_equal_trials.test
+    # A loss is a task on which the baseline is better; a win is one on which the group is.
     if not test.significant or test.losses < test.wins:
         return []
     ours, theirs = at_equal_trials.solved
-    of = at_equal_trials.of
+    tasks = at_equal_trials.of
     within = count(at_equal_trials.amount, "trial")
     return [
-        f"{name} is worse than {folder}: {ours} and {theirs} of {of} tasks solved within "
+        f"{name} is worse than {folder}: {ours} and {theirs} of {tasks} tasks solved within "
         f"{within} (p = {format_p(test.p)})"
     ]
