@@ -28,7 +28,7 @@ async def write_lessons(store: LessonStore, path: Path) -> int:
     Raises:
         ConfigurationError: the file cannot be written.
     """
-    # The summary that is stored now has the name by which the file is known if it is imported again.
+    # This stores a summary. Its origin goes into the file, so that an import into this store knows it as its own.
     await store.tidy(force=True)
     records = _exported(await store.snapshot())
     lines = [_line(record) for record in records]
@@ -73,15 +73,16 @@ def _line(record: Record) -> str:
 def _exported(snapshot: LessonSnapshot) -> list[Record]:
     """Return the records of a file: the first source of each lesson, and all numbers added up."""
     records: list[Record] = [lesson.first_source for lesson in snapshot.live]
-    # The file has no other records that the summary could have counted.
-    counted = {"counted": [source.key for source in records], "removed": []}
-    summary = snapshot.summary(now())
+    # The store's summary names all records that it has counted. Of these, the file has only the sources above.
+    in_file = {"counted": [source.key for source in records], "removed": []}
+    summary = snapshot.summary(now()).model_copy(update=in_file)
     records.extend(snapshot.records["edits"].values())
     records.extend(snapshot.records["merges"].values())
-    records.append(summary.model_copy(update=counted))
-    # Each under the name that it came with, so that whoever has its numbers already does not count them twice.
-    foreign = [each for each in snapshot.records["summaries"].values() if each is not snapshot.own]
-    records.extend(foreign)
+    records.append(summary)
+    # Imported summaries keep their origin, so that a store that has their numbers already does not count them twice.
+    for each in snapshot.records["summaries"].values():
+        if each is not snapshot.own:
+            records.append(each)
     records.extend(snapshot.records["archived"].values())
     return records
 
@@ -89,7 +90,7 @@ def _exported(snapshot: LessonSnapshot) -> list[Record]:
 def _imported(record: Record) -> Record:
     """Return the record as the store keeps it: a summary stays apart from the store's own."""
     if isinstance(record, LessonSource):
-        # A file may say anything: without this id, the text says which lesson it is.
+        # A file may name the id of any lesson. Without one, the text decides which lesson it is.
         return record.model_copy(update={"lesson_id": ""})
     if isinstance(record, LessonSummary):
         return record.model_copy(update={"foreign": True})
@@ -97,6 +98,7 @@ def _imported(record: Record) -> Record:
 
 
 def _is_new(record: Record, before: LessonSnapshot) -> bool:
+    """Return whether a record, as `_imported` returns it, says something that the store does not know."""
     known = before.records[record.stored_as].get(record.key)
     if isinstance(record, LessonSource):
         # A source that is known must not bring its lesson back from the archive: only a trial or a person does so.
@@ -106,8 +108,10 @@ def _is_new(record: Record, before: LessonSnapshot) -> bool:
     if before.own and record.origin == before.own.origin:
         # It was exported from here, where all that it has counted is counted already.
         return False
-    # A newer summary of the same namespace has counted what the older one has.
-    return not isinstance(known, LessonSummary) or known.date < record.date
+    if not isinstance(known, LessonSummary):
+        return True
+    # Both are of the same namespace, and the newer one has counted what the older one has.
+    return record.date > known.date
 
 
 def _archived_sources(snapshot: LessonSnapshot) -> set[str]:
@@ -120,14 +124,24 @@ def _archived_sources(snapshot: LessonSnapshot) -> set[str]:
 
 
 def _record(row: Mapping[str, Any], place: str) -> Record:
+    """Return the record of a row.
+
+    Raises:
+        ConfigurationError: it is invalid; `place` says where it is.
+    """
     kind = row.get("kind")
     if not isinstance(kind, str) or kind not in RECORDS:
         raise ConfigurationError(f"{place}: kind must be one of {', '.join(RECORDS)}")
     try:
         record = RECORDS[kind].model_validate(row.get("value"))
     except ValidationError as error:
-        explained = explain(error, place=lambda path: ".".join(["value", *path]))
+        explained = explain(error, place=_within_value)
         raise ConfigurationError(f"{place}: {explained}") from error
     if isinstance(record, LessonSource) and not record.text:
         raise ConfigurationError(f"{place}: the lesson is empty")
     return record
+
+
+def _within_value(path: Sequence[str]) -> str:
+    """Return how an error names a field of a record: as in the row, such as `value.text`."""
+    return ".".join(["value", *path])
