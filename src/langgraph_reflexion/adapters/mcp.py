@@ -33,10 +33,14 @@ START_SECONDS = 60.0
 """Seconds in which a server must have started and listed its tools; `npx` and `uvx` may download it first."""
 
 PING_SECONDS = 5.0
-"""Seconds between two questions whether the server is alive, during a call."""
+"""Seconds between two pings of the server during a call."""
 
 LONGEST_CALL = timedelta(minutes=5)
-"""The time limit of a call over HTTP, where an answer may get lost; `read_timeout_seconds` in `session_kwargs`."""
+"""The time limit of a call over HTTP, where an answer may get lost, unless `session_kwargs` has a
+`read_timeout_seconds`."""
+
+_SESSION_FORGOTTEN = 32600
+"""The code of an error by which the SDK says that the server does not know the session; it has no name there."""
 
 _LAST_WORDS = 500
 """Number of characters of a server's standard error in a message."""
@@ -75,7 +79,7 @@ def mcp_tools(
             found: list[tuple[str, BaseTool]] = []
             for name, connection in connections.items():
                 server = _Server(name, connection)
-                # Also if it does not open.
+                # Before it opens, so that it is closed even if that fails.
                 stack.push_async_callback(server.close)
                 tools = await server.open()
                 found += [(name, tool) for tool in tools]
@@ -85,11 +89,11 @@ def mcp_tools(
 
 
 def _distinguished(found: Sequence[tuple[str, BaseTool]]) -> list[BaseTool]:
-    """Return tools with their servers' names; where several have the same name, that of the server precedes it."""
-    common = Counter(tool.name for _, tool in found)
+    """Return the tools, given with their servers' names. If several have the same name, the server's precedes it."""
+    number_of_tools = Counter(tool.name for _, tool in found)
     tools = []
     for server, tool in found:
-        if common[tool.name] > 1:
+        if number_of_tools[tool.name] > 1:
             tool = tool.model_copy(update={"name": f"{server}_{tool.name}"})
         tools.append(tool)
     return tools
@@ -143,6 +147,7 @@ class _Server:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[list[BaseTool]]:
+        """Begin the session, and yield the tools."""
         from langchain_mcp_adapters.tools import load_mcp_tools
 
         async with self._connected() as self.session:
@@ -156,6 +161,7 @@ class _Server:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Any]:
+        """Connect to the server, and yield the session, which has not begun yet."""
         from langchain_mcp_adapters.sessions import create_session
         from mcp import ClientSession, StdioServerParameters
         from mcp.client.stdio import stdio_client
@@ -163,7 +169,8 @@ class _Server:
         options = dict(self.connection.get("session_kwargs") or {})
         if not self.stdio:
             options.setdefault("read_timeout_seconds", LONGEST_CALL)
-            connection: Any = {**self.connection, "session_kwargs": options}
+            connection: Any = dict(self.connection)
+            connection["session_kwargs"] = options
             async with create_session(connection) as session:
                 yield session
             return
@@ -171,8 +178,9 @@ class _Server:
         given = dict(self.connection)
         given.pop("transport")
         given.pop("session_kwargs", None)
-        variables = {name: _expanded(value) for name, value in (given.pop("env", None) or {}).items()}
-        process = StdioServerParameters(**given, env=variables)
+        variables = given.pop("env", None) or {}
+        given["env"] = {name: _expanded(value) for name, value in variables.items()}
+        process = StdioServerParameters(**given)
         async with (
             stdio_client(process, errlog=self.errors) as streams,
             ClientSession(*streams, **options) as session,
@@ -199,6 +207,7 @@ class _Server:
                     raise trouble
             elif alive.done():
                 trouble = alive.exception()
+            # Otherwise the session has ended: `_cause_of_loss` says why.
         finally:
             call.cancel()
             alive.cancel()
@@ -218,6 +227,7 @@ class _Server:
         return _cause(trouble or EOFError("the session has ended"))
 
     async def _alive(self) -> None:
+        """Ping the server until it is lost; what a ping raises then, this raises."""
         from mcp import McpError
 
         while True:
@@ -225,14 +235,17 @@ class _Server:
             try:
                 await self.session.send_ping()
             except McpError as error:
-                # Some servers do not know the question.
+                # Some servers do not support pings, and answer with an error: these are alive.
                 if _is_loss(error):
                     raise
 
     def _words(self, error: BaseException) -> str:
+        """Return the last words of the server's standard error in one line, or the error if it wrote nothing."""
         self.errors.seek(0)
-        said = self.errors.read().strip()[-_LAST_WORDS:]
-        return " ".join((said or f"{type(error).__name__}: {error}").split())
+        words = self.errors.read().strip()[-_LAST_WORDS:]
+        if not words:
+            words = f"{type(error).__name__}: {error}"
+        return " ".join(words.split())
 
 
 def _transport_of(connection: Mapping[str, Any]) -> str:
@@ -242,17 +255,19 @@ def _transport_of(connection: Mapping[str, Any]) -> str:
 
 
 def _is_loss(error: BaseException) -> bool:
+    """Return whether an error of a call or a ping means that the server, or the session with it, is gone."""
     from anyio import BrokenResourceError, ClosedResourceError
     from mcp import McpError
     from mcp.types import CONNECTION_CLOSED
 
     if isinstance(error, McpError):
-        # The time limit; or the server has forgotten the session (the SDK gives no name to this code).
-        return error.error.code in (CONNECTION_CLOSED, HTTPStatus.REQUEST_TIMEOUT, 32600)
+        # By the timeout the SDK says that the time limit of a call is over.
+        return error.error.code in (CONNECTION_CLOSED, HTTPStatus.REQUEST_TIMEOUT, _SESSION_FORGOTTEN)
     return isinstance(error, BrokenResourceError | ClosedResourceError)
 
 
 def _cause(error: BaseException) -> BaseException:
+    """Return the first error that is not a group of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -260,7 +275,12 @@ def _cause(error: BaseException) -> BaseException:
 
 def _expanded(value: str) -> str:
     """Fill in `${NAME}`, as langchain-mcp-adapters does."""
-    return re.sub(r"\$\{([^}]+)\}", lambda name: os.environ.get(name[1], name[0]), value)
+    return re.sub(r"\$\{([^}]+)\}", _variable, value)
+
+
+def _variable(reference: re.Match[str]) -> str:
+    """Return the value of the variable in a `${NAME}`; without such a variable, it stays as it is."""
+    return os.environ.get(reference[1], reference[0])
 
 
 def _readable(result: Any) -> Any:
@@ -270,10 +290,12 @@ def _readable(result: Any) -> Any:
     texts = [_as_text(each) for each in result.content]
     if not texts and result.structuredContent is not None:
         texts = [json.dumps(result.structuredContent, ensure_ascii=False)]
-    return result.model_copy(update={"content": [TextContent(type="text", text=each) for each in texts]})
+    content = [TextContent(type="text", text=each) for each in texts]
+    return result.model_copy(update={"content": content})
 
 
 def _as_text(content: Any) -> str:
+    """Return a text in place of a content: of pictures and the like, what and where they are."""
     match content.type:
         case "text":
             return str(content.text)
@@ -285,7 +307,7 @@ def _as_text(content: Any) -> str:
         case "resource":
             place = f"[{content.resource.uri}]"
             text = getattr(content.resource, "text", None)
-            # A picture has none.
+            # A binary resource has none.
             if text is None:
                 return place
             return f"{place}\n{text}"

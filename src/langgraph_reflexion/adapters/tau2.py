@@ -184,14 +184,17 @@ class Tau2Environment(Environment):
         # Some domains have no splits.
         if load_splits:
             splits = load_splits()
-        for name, some in splits.items():
-            # `AgentGymEnv` finds the tasks of the default split only.
-            if set(some).issubset(ids):
-                self._ids[name] = some
+        for name, ids_of_split in splits.items():
+            # `AgentGymEnv` finds only the tasks that the domain loads by default.
+            if set(ids_of_split).issubset(ids):
+                self._ids[name] = ids_of_split
         self.splits = tuple(self._ids)
         world = registry.get_env_constructor(domain)()
-        tools = [ToolSpec.from_function(tool.openai_schema["function"]) for tool in world.get_tools()]
-        self._specs: Mapping[str, ActionSpec] = {spec.name: spec for spec in (RESPOND, *tools, DONE)}
+        specs: list[ActionSpec] = [RESPOND]
+        for tool in world.get_tools():
+            specs.append(ToolSpec.from_function(tool.openai_schema["function"]))
+        specs.append(DONE)
+        self._specs: Mapping[str, ActionSpec] = {spec.name: spec for spec in specs}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
         """Return the tasks of one of tau2's splits, by default `base`."""

@@ -33,9 +33,9 @@ def injected(tool: BaseTool, known: Mapping[str, Any]) -> Injected:
     `task` and `state`.
 
     Raises:
-        ConfigurationError: it needs another one, or a state that the world does not have.
+        ConfigurationError: the tool needs another one, or a state that the world does not have.
     """
-    # JSON, as of MCP servers, has no notes on arguments: a model sees all of them.
+    # A JSON schema, as MCP servers send it, cannot mark an argument as injected: a model sees all of them.
     if isinstance(tool.args_schema, dict):
         return {}
     schema: Any = tool.get_input_schema()
@@ -44,7 +44,7 @@ def injected(tool: BaseTool, known: Mapping[str, Any]) -> Injected:
     for name, field in schema.model_fields.items():
         if name in seen.model_fields:
             continue
-        # LangChain fills this one in.
+        # LangChain itself fills in the id of the call.
         if _note(field, InjectedToolCallId) is not None:
             continue
         argument = _argument(tool, name, field, known)
