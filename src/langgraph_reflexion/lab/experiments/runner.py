@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -46,12 +46,13 @@ class Summary:
 
     Attributes:
         report: The same as `report` says of the run folder.
-        statuses: N tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an evaluator, a
-            tool or the environment) or on a `budget`, were `stopped` by the rule `until_no_improvement`, or are
-            `unfinished` because the run stopped as a whole.
+        statuses: The number of tasks that are `solved`, `failed`, ended by a `fault`, by an `error` (a bug in an
+            evaluator, a tool or the environment) or on a `budget`, were `stopped` by the rule `until_no_improvement`,
+            or are `unfinished` because the run stopped as a whole.
         seconds: Wall time of this process.
-        recorded: N trials that this process recorded: none if a resumed run was complete.
-        faults: The causes of faults, each with N tasks that ended by it; causes that differ in numbers alone are one.
+        recorded: The number of trials that this process recorded: none if a resumed run was complete.
+        faults: The number of tasks that each fault has ended, by its words. Faults whose words differ only in numbers
+            count as one.
     """
 
     report: RunReport
@@ -62,7 +63,7 @@ class Summary:
 
     @property
     def clean(self) -> bool:
-        """True if every task was solved or failed on its own."""
+        """True if no task ended by a fault, an error or the budget; tasks may be unfinished."""
         cut_short = self.statuses["fault"] + self.statuses["error"] + self.statuses["budget"]
         return cut_short == 0
 
@@ -129,9 +130,12 @@ async def arun(
 async def aresume(folder: Path | str, observer: Observer | None = None, **changes: Any) -> Summary:
     """See `resume`."""
     folder = Path(folder)
-    read_info(folder)  # raises before the lock is made
+    # Before the lock, which would make the folder: this raises if there is no run in it.
+    read_info(folder)
     with locked(folder) as token:
-        settings = settings_of(read_info(folder)).changed(changes)
+        # Again, as another process may have changed it before this one had the lock.
+        info = read_info(folder)
+        settings = settings_of(info).changed(changes)
         check_workers(settings)
         async with open_setup(settings) as setup:
             return await run_setup(setup, folder, observer, token)
@@ -162,7 +166,7 @@ async def run_setup(
     try:
         with _explained(record):
             async with _open_scheduler(setup, record, observer, info, before, token) as scheduler:
-                # A folder in which something may have happened is kept: the scheduler only rules it out.
+                # From here on trials may begin, and their folder is kept, unless the scheduler knows that none did.
                 begun = True
                 setup.budgets.start_clock(info.get("seconds", 0.0))
                 observer.on_start(folder, len(setup.tasks), setup.graph.rules.max_trials, played_by)
@@ -203,12 +207,16 @@ def _info(
     else:
         info = new_info(settings, list(goals))
     info["rules"] = asdict(setup.graph.rules)
-    info.pop("errors", None)  # those tasks are tried again
-    info.pop("stopped_after", None)  # the rule decides anew
+    # Tasks that ended by an error are tried again.
+    info.pop("errors", None)
+    # The rule `until_no_improvement` decides anew.
+    info.pop("stopped_after", None)
     info["goals"] = goals
     if axes:
         info["axes"] = dict(axes)
-    if settings.lessons and (before or settings.frozen):
+    # A new run creates the file of its lessons, unless it only reads them.
+    needs_lessons = before or settings.frozen
+    if settings.lessons and needs_lessons:
         expect_lessons(settings.lessons)
     return info
 
@@ -247,18 +255,19 @@ async def _open_scheduler(
     settings = setup.settings
     run_id = info["run_id"]
     ids = [task["id"] for task in setup.tasks]
+    # A raised limit adds tasks behind those that the run had before.
     added = ids
     if before:
-        added = ids[len(before["tasks"]) :]
+        already = len(before["tasks"])
+        added = ids[already:]
     async with open_run(setup, record.folder, run_id) as opened:
         if opened.store and added:
             users = _users_of(setup, set(added))
             seen = list(info.get("seen", []))
             seen += await seen_tasks(opened.store, setup.environment.name, users)
             record.update_info(seen=seen)
-        workers = open_workers(setup, record.folder, run_id, token, observer.on_action)
         runs = [opened.task_run(task, on_action=observer.on_action) for task in ids]
-        async with workers as advance:
+        async with open_workers(setup, record.folder, run_id, token, observer.on_action) as advance:
             yield Scheduler(runs, record, observer, setup.budgets, settings.concurrency, advance)
 
 
@@ -300,7 +309,7 @@ def _statuses(scheduler: Scheduler, setup: Setup) -> dict[str, int]:
 
 
 def _causes_of_faults(scheduler: Scheduler, record: RunRecord) -> list[str]:
-    """Return the cause of the fault that ended a task, for each task that one ended."""
+    """Return the words of the fault for each task that ended by one."""
     causes: list[str] = []
     for run in scheduler.runs:
         if run.status != "fault":
@@ -318,7 +327,10 @@ def in_words(statuses: Mapping[str, int]) -> str:
 
 
 def _grouped(causes: Sequence[str]) -> dict[str, int]:
-    """Count causes, the most frequent first, under the words of the first of each group."""
+    """Return how often each cause occurs, the most frequent first.
+
+    Causes that differ only in numbers count as one, in the words of the first.
+    """
     alike: dict[str, list[str]] = {}
     for cause in causes:
         without_numbers = re.sub(r"\d+", "", cause)
@@ -341,9 +353,13 @@ def _free_folder(setup: Setup) -> Path:
 
 
 def _wait_for(work: Coroutine[Any, Any, Summary]) -> Summary:
-    loop = None
-    with suppress(RuntimeError):
-        loop = asyncio.get_running_loop()  # a notebook's cells run in one
-    if loop:
+    """Return what a run returns, also where an event loop runs already, as in the cells of a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        in_loop = False
+    else:
+        in_loop = True
+    if in_loop:
         return run_blocking(work)
     return asyncio.run(work)
