@@ -104,16 +104,18 @@ class Judging:
         Raises:
             ConfigurationError: an evaluator cannot judge recorded trials, or there is no trial to judge.
         """
-        if not 1 <= len(names) <= MOST_EVALUATORS or len(set(names)) < len(names):
+        different = len(set(names)) == len(names)
+        if not 1 <= len(names) <= MOST_EVALUATORS or not different:
             raise ConfigurationError("judge compares one evaluator with the truth, or two different ones")
         evaluators = [self._evaluator(name) for name in names]
         rows = self._rows(limit)
-        told = await asyncio.gather(*[self._tell(row) for row in rows])
+        truths = await asyncio.gather(*[self._tell(row) for row in rows])
         known: list[tuple[TrialRow, bool]] = []
-        for row, truth in zip(rows, told, strict=True):
+        for row, truth in zip(rows, truths, strict=True):
             if truth is not None:
                 known.append((row, truth))
                 continue
+            # No evaluator is asked about this trial: for the progress, all are done with it.
             for _ in names:
                 self.on_judged()
         if not known:

@@ -33,12 +33,14 @@ TaskLock = Callable[[str], AbstractAsyncContextManager[None]]
 def locked(folder: Path) -> Iterator[str]:
     """Create and hold a run folder; yield a token with which the workers of this process `join`.
 
-    The kernel releases it when this process ends, however it ends. If no run begins in it, it is removed.
+    The kernel releases the folder when this process ends, however it ends. If no run begins in a new folder, it is
+    removed.
 
     Raises:
         ConfigurationError: another process holds it, or it cannot be written to.
     """
-    made = _missing(folder)
+    # Noted before they are made, to be removed again if no run begins.
+    missing = _missing(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         new = not (folder / LOCK).exists()
@@ -55,7 +57,7 @@ def locked(folder: Path) -> Iterator[str]:
             yield token
         finally:
             if new and not holds_run(folder):
-                _remove(folder, made)
+                _remove(folder, missing)
     finally:
         os.close(descriptor)
 

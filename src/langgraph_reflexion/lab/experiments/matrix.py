@@ -91,6 +91,7 @@ def check(
     try:
         for spec in experiment.specs:
             try:
+                # `run_experiment` replaces these settings again; here only their errors matter.
                 changed = spec.settings.changed(dict(given))
                 check_workers(changed)
                 found.append(_check(spec, folder / spec.name, environments))

@@ -234,18 +234,23 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]
         trials: For each run, the trials of its tasks.
     """
     goals: dict[str, str] = {}
-    names: dict[str, None] = {}
+    ids: list[str] = []
+    known: set[str] = set()
     for column in columns:
         goals.update(column.run.goals)
-        names.update(dict.fromkeys(column.run.tasks))
+        for task in column.run.tasks:
+            if task not in known:
+                known.add(task)
+                ids.append(task)
     tasks: list[dict[str, Any]] = []
-    for task in names:
+    for task in ids:
         outcomes: dict[str, TaskCell] = {}
         reasons: set[str] = set()
         for column in columns:
             rows = column.run.tasks.get(task)
             outcomes[column.name] = _outcome(rows)
-            reasons.update(_reasons(rows or []))
+            if rows:
+                reasons.update(_reasons(rows))
         tried: list[str] = []
         solved: list[str] = []
         for name, cell in outcomes.items():
@@ -253,6 +258,7 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]
                 tried.append(name)
             if cell.kind == "solved":
                 solved.append(name)
+        trials_by_run = [of_run.get(task, []) for of_run in trials]
         tasks.append(
             {
                 "name": printable(task),
@@ -260,7 +266,7 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]
                 "outcomes": outcomes.values(),
                 "ways": _ways(tried, solved),
                 "reasons": sorted(reasons),
-                "runs": [of_run.get(task, []) for of_run in trials],
+                "runs": trials_by_run,
             }
         )
     return tasks

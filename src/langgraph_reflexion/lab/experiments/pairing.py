@@ -121,7 +121,7 @@ class Pair:
 def pair(one: RunGroup, other: RunGroup) -> Pair:
     """Compare two groups on the tasks that both have under the same seed.
 
-    If one of them recalled lessons, only tasks count from which none had been learned when its run began.
+    If one of them recalled lessons, only those tasks count from which no lesson had been learned when its run began.
     """
     names = f"{one.name} and {other.name}"
     mine = one.trials()
@@ -131,10 +131,10 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         return Pair(one, other, notes=(f"{names} cannot be paired: {why}.",))
     notes = _notes_on_ends(one, other)
     common = [task for task in mine if task in theirs]
-    only_one = len(mine) - len(common)
-    only_other = len(theirs) - len(common)
-    if only_one or only_other:
-        alone = f"{only_one} only {one.name}, {only_other} only {other.name}"
+    only_mine = len(mine) - len(common)
+    only_theirs = len(theirs) - len(common)
+    if only_mine or only_theirs:
+        alone = f"{only_mine} only {one.name}, {only_theirs} only {other.name}"
         notes.append(f"{names} are compared on the {count(len(common), 'task')} that both have ({alone}).")
     if _recalls(one) or _recalls(other):
         seen = one.seen() | other.seen()
@@ -152,15 +152,16 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
     if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
+    # `solved` has a number for each trial: the comparison ends with the group that made fewer.
     trials = min(len(one.report.solved), len(other.report.solved))
     matches = [_at_equal_trials(trials, first, second)]
-    amount = min(_spent(first), _spent(second))
+    tokens = min(_spent(first), _spent(second))
     if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
         notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
-    elif not amount:
+    elif not tokens:
         notes.append(f"{names} are not compared at equal tokens: no tokens were counted.")
     else:
-        matches.append(_at_equal_tokens(amount, first, second))
+        matches.append(_at_equal_tokens(tokens, first, second))
     return Pair(one, other, left_out, tuple(matches), tuple(notes))
 
 

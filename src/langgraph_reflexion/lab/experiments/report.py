@@ -133,9 +133,13 @@ def report_run(run: Run) -> RunReport:
     for trials_of_task in run.tasks.values():
         if trials_of_task:
             begun += 1
-            ended += _has_ended(trials_of_task[-1], limit)
-            no_gain += ended_at_no_gain(trials_of_task[-1]["notes"])
+            last = trials_of_task[-1]
+            if _has_ended(last, limit):
+                ended += 1
+            if ended_at_no_gain(last["notes"]):
+                no_gain += 1
     stopped = 0
+    # The rule `until_no_improvement` has stopped the run after this trial, and with it all tasks that had begun.
     if run.stopped_after is not None:
         stopped = begun - ended
         limit = min(limit, run.stopped_after)
@@ -143,6 +147,7 @@ def report_run(run: Run) -> RunReport:
     total = len(run.tasks)
     tasks = len(gradable)
     trials = max((row["trial"] for row in rows), default=0)
+    # Every task is finished, so no further trial would change the curve up to the limit.
     if finished == total:
         trials = limit
     answers = answers_by_trial(gradable.values(), trials)

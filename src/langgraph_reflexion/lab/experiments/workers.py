@@ -60,10 +60,17 @@ class Worker:
     async def advance(
         self, task: str, progress: Sequence[Any], spent: Sequence[Any], run: Sequence[Any], answered: bool
     ) -> str:
-        """Run a task's next trial (`TaskRun.advance`) and return it as JSON.
+        """Run a task's next trial (`TaskRun.advance`).
 
-        `spent` is the run's account of the task, `run` that of the whole run with the seconds on its clock;
-        `answered` tells whether the run's models have answered any worker.
+        Args:
+            task: The task's id.
+            progress: The fields of its `TaskProgress`.
+            spent: The fields of its `Consumption` so far.
+            run: The fields of the whole run's `Consumption`, and the seconds on the run's clock.
+            answered: Whether the run's models have answered any worker.
+
+        Returns:
+            What `TaskRun.advance` returns, the task's progress and its consumption, as JSON.
         """
         current: Any = asyncio.current_task()
         self._trials.add(current)
@@ -71,7 +78,7 @@ class Worker:
         try:
             setup, opened = await self._open()
             secrets = setup.secrets
-            # The fault of a server that has never answered is permanent; this one may have answered another worker.
+            # A fault is permanent if the server has never answered. It may have answered another worker.
             if answered:
                 for client in setup.graph.clients:
                     client.mark_answered()
