@@ -66,31 +66,37 @@ def experiment(
         possible = _estimate(runs, recorded, as_json=as_json)
         if not as_json:
             _suggest_run(file, out, model, base_url)
-        raise typer.Exit(0 if possible else 1)
+        if not possible:
+            raise typer.Exit(1)
+        raise typer.Exit(0)
     with locked(folder):
         runs = check(read, folder, given)
         outcomes = _run_all(runs, folder, given, as_json=as_json)
     begun = any((each.folder / "trials.jsonl").exists() for each in outcomes)
     complaints: list[str] = []
     if gate and begun:
-        # The folder may hold other runs, which the file no longer has.
-        complaints = gate.complaints([read_run(each.folder) for each in outcomes if holds_run(each.folder)])
+        # Not the runs in `folder`: it may hold some that the file no longer has.
+        judged = [read_run(each.folder) for each in outcomes if holds_run(each.folder)]
+        complaints = gate.complaints(judged)
     _print_results(folder, outcomes, complaints, begun=begun, as_json=as_json)
     if not begun:
         raise typer.Exit(2)
     if complaints:
-        raise typer.Exit(fail("; ".join(complaints), 1))
+        why = "; ".join(complaints)
+        raise typer.Exit(fail(why, 1))
     finished = all(each.status == "finished" for each in outcomes)
-    raise typer.Exit(0 if finished else 1)
+    if not finished:
+        raise typer.Exit(1)
+    raise typer.Exit(0)
 
 
 def _estimate(runs: "list[PlannedRun]", recorded: "list[Run]", *, as_json: bool) -> bool:
-    """Print what the runs may take. Returns whether all of them can begin."""
+    """Print the time and cost that the runs may take, and return whether all of them can begin."""
     from rich.console import Console
 
     from langgraph_reflexion.lab.experiments.estimates import estimate, estimate_table, total
 
-    # What a run itself has done so far tells most about it.
+    # What a run itself has done so far says most about the rest of it.
     begun = [each.run for each in runs if each.run]
     known = recorded + begun
     estimates = [estimate(each, known) for each in runs]

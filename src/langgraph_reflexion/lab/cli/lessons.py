@@ -223,7 +223,11 @@ def export_lessons(
     from langgraph_reflexion.support.text import count
 
     if format == Format.JSONL:
-        records = _with(where, env, user, lambda store: write_lessons(store, file))
+
+        async def write(store: "LessonStore") -> int:
+            return await write_lessons(store, file)
+
+        records = _with(where, env, user, write)
         lessons = snapshot_of(where, env, user).lessons
         typer.echo(f"{count(records, 'record')} of {count(len(lessons), 'lesson')} written to {file}")
         return
