@@ -110,7 +110,8 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
 
     def build(settings: SettingsForm, runs: bool) -> BuiltGraph:
         chosen = settings.reflexion()
-        options = {**settings.options(environment.name), **allowed}
+        options = settings.options(environment.name)
+        options.update(allowed)
         made = load_environment(environment.name, seed=chosen.seed, **options)
         # Clients write tasks and edit states, and a client may be any web page.
         if isinstance(made, HasOwnTasksOnly):
@@ -134,7 +135,7 @@ def environment_graphs(environment: type[Environment]) -> GraphFactory:
             **parts,
         )
 
-        # These compare with the right answer, so a question that a client writes needs one.
+        # These evaluators compare with the right answer, so a client that writes a question has to give its answer.
         knows_answer = rubric is None and rules.evaluator in ("environment", "meaning")
 
         def find(state: Mapping[str, Any]) -> Task | None:
@@ -161,7 +162,8 @@ def with_form(
     async def begin(state: ReflexionState, config: RunnableConfig) -> Update:
         task = await asyncio.to_thread(find_task, state)
         if task is not None:
-            state = {**state, "task": task}
+            state = state.copy()
+            state["task"] = task
         return cast(Update, await reset(state, config))
 
     graph = ReflexionGraph(
@@ -177,6 +179,9 @@ def with_form(
     )
     described = {}
     for name, node in made.loop.items():
-        summary, _, _ = (inspect.getdoc(node) or "").partition("\n\n")
+        documented = inspect.getdoc(node) or ""
+        summary, _, _ = documented.partition("\n\n")
         described[name] = {"description": summary}
-    return connect(graph, {**made.loop, "reset": begin}, made.rules, described)
+    nodes = dict(made.loop)
+    nodes["reset"] = begin
+    return connect(graph, nodes, made.rules, described)

@@ -70,8 +70,10 @@ PROMPTS = {
 
 def setting(default: Any, node: str, description: str, **shown: str) -> Any:
     """Declare a field that Studio draws beside a node."""
-    extra: dict[str, Any] = {"langgraph_nodes": [node], **shown}
-    return Field(default, description=description, json_schema_extra=extra)
+    # Studio reads these keys of a field's JSON schema.
+    for_studio: dict[str, Any] = {"langgraph_nodes": [node]}
+    for_studio.update(shown)
+    return Field(default, description=description, json_schema_extra=for_studio)
 
 
 def words(names: Sequence[str]) -> Any:
@@ -113,7 +115,7 @@ class SettingsForm(BaseModel):
         """Return the settings of the graph. An empty text counts as not given."""
         shown = self.model_dump(include=set(ReflexionSettings.model_fields))
         if shown.get("memory") == "full":
-            # The form shows a size all the same.
+            # A full memory has no size, but the form always has a value for it.
             del shown["memory_size"]
         filled = {name: value for name, value in shown.items() if value != ""}
         given = ReflexionSettings.read(filled)
@@ -139,7 +141,12 @@ class SettingsForm(BaseModel):
         return chosen
 
     def approval(self, actions: Collection[str] = ()) -> Approval:
-        """Return where the graph pauses; the chosen actor, with these `actions`, may lack some of the form."""
+        """Return where the graph pauses.
+
+        Args:
+            actions: Those of the chosen actor. The form offers the environment's, some of which it may lack.
+        """
+        # `settings_form` makes these fields, so this class does not declare them.
         named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
         chosen = cast(Any, self)
         return Approval(named, reflections=chosen.approve_reflections, verdicts=chosen.approve_verdicts)
@@ -150,6 +157,7 @@ class SettingsForm(BaseModel):
         Raises:
             ConfigurationError: they are too many or too long.
         """
+        # `settings_form` makes this field, so this class does not declare it.
         text = cast(Any, self).criteria.strip()
         if not text:
             return None
@@ -163,7 +171,8 @@ class SettingsForm(BaseModel):
         edited = {}
         for name in PROMPTS:
             field = f"{name}_prompt"
-            shipped = type(self).model_fields[field].default.strip()
+            declared = type(self).model_fields[field]
+            shipped = declared.default.strip()
             text = getattr(self, field).strip()
             # An empty text counts as not given.
             if text and text != shipped:
@@ -176,7 +185,7 @@ class SettingsForm(BaseModel):
 
 
 def settings_form(environment: type[Environment]) -> type[SettingsForm]:
-    """Make the form of an environment's graph, with the paper's rules there as defaults.
+    """Make the form of an environment's graph; its defaults are the rules of the profile `paper` for the environment.
 
     It has a field for each setting that `ReflexionSettings` declares with a node, each prompt and each option.
     """
@@ -219,11 +228,13 @@ def _reflexion_fields(environment: type[Environment], rules: Rules) -> dict[str,
             continue
         default = defaults.get(name, _default_shown(declared))
         kind = kinds.get(name, _kind_shown(declared))
+        # A client may send the whole form back. An empty text counts as not given, so no limit may refuse it.
         if default != "":
             kind = _limited(kind, declared.metadata)
-        # The hint at the default of the command line is not for a form, which shows its own.
-        about, _, _ = (declared.description or "").partition("  [default:")
-        description = descriptions.get(name) or about
+        # The description may end with the default of the command line; a form shows its own.
+        declared_as = declared.description or ""
+        about, _, _ = declared_as.partition("  [default:")
+        description = descriptions.get(name, about)
         fields[name] = (kind, setting(default, node, description))
     return fields
 
@@ -245,11 +256,7 @@ def _kind_shown(declared: FieldInfo) -> Any:
 
 
 def _limited(kind: Any, limits: Sequence[Any]) -> Any:
-    """Return a type with the limits of its values.
-
-    A field whose default is an empty text goes without: a client may send the whole form, and an empty text, which
-    counts as not given, has to be valid.
-    """
+    """Return a type with the limits of its values."""
     for limit in limits:
         kind = Annotated[kind, limit]
     return kind
@@ -265,7 +272,7 @@ def _described(evaluators: Sequence[str]) -> str:
 
 
 def _prompts_of(environment: type[Environment], actor: str) -> Prompts:
-    """Return the prompts of an environment, or those of its own actor."""
+    """Return the prompts of an environment, or those of the actor if it is the environment's own."""
     prompts = load_prompts(environment.name)
     if prompts.folder and actor in actors_of(environment):
         return load_prompts(prompts.folder / actor)
@@ -303,7 +310,7 @@ def server_options(environment: str) -> dict[str, Any]:
 
 
 def check_model(field: str, name: str | None, base_url: str | None) -> None:
-    """Refuse a model that a setting may not name, as it is code, a folder, a download or an address of this machine.
+    """Refuse a model that a setting must not name: code, a folder, a download or an address of this machine.
 
     Args:
         field: The setting.
@@ -311,16 +318,16 @@ def check_model(field: str, name: str | None, base_url: str | None) -> None:
         base_url: The address that is given beside it, which `check_address` checks.
 
     Raises:
-        ConfigurationError: it is one of these.
+        ConfigurationError: the model is one of these.
     """
     if name is None:
         return
     provider, colon, _ = name.partition(":")
-    # A name alone, such as gpt-4o-mini, is one of a hosted provider, or the demo model.
+    # A name without a provider, such as gpt-4o-mini, is a hosted provider's model, or the demo model.
     hosted = not colon or provider in HOSTED
     if hosted and not in_file(name):
         return
-    # Its default address is on this machine; another one is checked.
+    # Without an address, Ollama is asked on this machine; `check_address` checks the one that is given.
     if provider == "ollama" and base_url:
         return
     raise ConfigurationError(
@@ -332,8 +339,8 @@ def check_model(field: str, name: str | None, base_url: str | None) -> None:
 def check_address(base_url: str) -> None:
     """Refuse a model server that is not listed.
 
-    The server's key is sent there, and other services of this machine listen at addresses, too, so whoever may write
-    settings must not choose freely.
+    Whoever may write settings must not choose an address freely: the server's key is sent there, and it may be that
+    of another service on this machine.
 
     Raises:
         ConfigurationError: the address is not allowed, or contains a password.
