@@ -56,7 +56,7 @@ class DemoProvider(ModelAPI):
         model_name: str,
         base_url: str | None = None,
         api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect's own have it
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as in Inspect's own providers
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
         if model_name != "demo":
@@ -65,8 +65,8 @@ class DemoProvider(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        written: Any = await messages_to_openai(input)
-        messages = convert_to_messages(written)
+        in_openai_format: Any = await messages_to_openai(input)
+        messages = convert_to_messages(in_openai_format)
         options: dict[str, Any] = {}
         if config.seed is not None:
             options["seed"] = config.seed
@@ -82,15 +82,15 @@ def _output(reply: AIMessage) -> ModelOutput:
     calls = []
     for call in reply.tool_calls:
         calls.append(ToolCall(id=call["id"] or "", function=call["name"], arguments=call["args"]))
-    ended: StopReason = "stop"
+    stop_reason: StopReason = "stop"
     if calls:
-        ended = "tool_calls"
+        stop_reason = "tool_calls"
     message = ChatMessageAssistant(content=reply.text, tool_calls=calls or None, model=MODEL, source="generate")
     # Without usage, Inspect would download an encoding to count tokens.
     used = reply.usage_metadata or {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     return ModelOutput(
         model=MODEL,
-        choices=[ChatCompletionChoice(message=message, stop_reason=ended)],
+        choices=[ChatCompletionChoice(message=message, stop_reason=stop_reason)],
         usage=ModelUsage(
             input_tokens=used["input_tokens"], output_tokens=used["output_tokens"], total_tokens=used["total_tokens"]
         ),
@@ -122,20 +122,22 @@ def reflexion(
         ConfigurationError: a setting is invalid.
         EnvironmentUnavailable: the environment cannot be used here.
     """
-    of_environment: dict[str, Any] = {"seed": read_settings(settings).seed}
-    of_environment.update(options or {})
-    made = load_environment(environment, **of_environment)
+    # The agent's seed is the environment's, too, unless the options name another one.
+    with_seed: dict[str, Any] = {"seed": read_settings(settings).seed}
+    if options:
+        with_seed.update(options)
+    made = load_environment(environment, **with_seed)
     chosen = made.choose_split(split)
     tasks = tasks_of(made, chosen)
     if not tasks:
         raise ConfigurationError(f"the split {chosen!r} of {environment} has no tasks")
-    acts = reflexion_agent(made, **settings)
-    # The environment lasts as long as the agent that acts in it.
-    weakref.finalize(acts, lambda: finished(made.close()))
+    agent = reflexion_agent(made, **settings)
+    # Inspect does not say when a task is over: the environment is closed when nothing holds its agent any more.
+    weakref.finalize(agent, lambda: finished(made.close()))
     return InspectTask(
         dataset=MemoryDataset(samples_of(tasks), name=f"{made.name}/{chosen}"),
         setup=sample_context(),
-        solver=acts,
+        solver=agent,
         scorer=[solved(), solved_by_trial()],
     )
 
