@@ -155,7 +155,7 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Parsed
     """
     instruction, said = _apart(messages)
     system = "\n".join(message.text for message in instruction)
-    # The task, with the reflections before it, or a whole trial.
+    # The first message has reflections and the task; the prompt of another node has a whole trial in it.
     first = ""
     if said:
         first = said[0].text
@@ -169,7 +169,7 @@ def read_prompt(messages: Sequence[BaseMessage], tools: Sequence[str]) -> Parsed
         return ParsedPrompt("condense", system, "", reflections)
     if "Verdict: yes" in system:
         return _whole_trial("judge", system, first, reflections)
-    # The prompt of an actor. This line stands between reflections and the task.
+    # All others are prompts of an actor, in which this line stands between reflections and the task.
     _, _, after_reflections = first.rpartition("Here is the task again:")
     opening = after_reflections.strip()
     # An actor without tools has the list of its actions in the instruction.
