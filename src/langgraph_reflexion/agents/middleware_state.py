@@ -59,15 +59,15 @@ async def after_node(
     state: WrappedAgentState,
     config: RunnableConfig,
 ) -> WrappedAgentState:
-    """Return the state after a node of the graph, which runs outside the graph.
+    """Run a node of the graph outside the graph, and return the state after it.
 
     Args:
         name: The node's name, for the events of its update.
         node: The node.
-        state: The state before it.
-        config: The config in which it is called.
+        state: The state before the node.
+        config: The config in which the node is called.
     """
-    after: dict[str, Any] = {**state}
+    after: dict[str, Any] = dict(state)
     update = await node(state, config)
     emit(name, state, update)
     # As LangGraph would apply the update.
@@ -78,7 +78,7 @@ async def after_node(
             after[key] = with_trials(state["trials"], value)
         else:
             after[key] = value
-    # They are in the agent's state.
+    # The agent's own state holds the messages.
     after.pop("messages", None)
     return cast(WrappedAgentState, after)
 

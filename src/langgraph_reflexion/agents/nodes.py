@@ -289,9 +289,12 @@ def agent_nodes(
         own_keys: The keys of the agent's own state, and whether each has a reducer.
     """
     running = RunAgent(agents, reset.pool, prompts, evaluate.rules, heuristic, reset.budgets, prices)
+    # The classes of an agent's nodes extend those of an environment's, so all fields of these fit.
+    reset_agent = ResetAgent(**vars(reset), own_keys=own_keys)
+    evaluate_agent = EvaluateAgent(**vars(evaluate), own_keys=own_keys)
     return {
-        "reset": ResetAgent(**vars(reset), own_keys=own_keys),
+        "reset": reset_agent,
         "act": AgentNode(running),
         "observe": CollectTrajectory(),
-        "evaluate": EvaluateAgent(**vars(evaluate), own_keys=own_keys),
+        "evaluate": evaluate_agent,
     }

@@ -60,7 +60,7 @@ def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generato
             yield from steps
         return
     deadline = time.monotonic() + seconds
-    # One for all steps, as they set variables for each other.
+    # One context for all steps, as a step may read a context variable that an earlier one has set.
     context = copy_context()
     while True:
         step: Future[list[_T]] = Future()
@@ -70,9 +70,11 @@ def in_time(steps: Generator[_T, None, None], seconds: float | None) -> Generato
         try:
             made = step.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
+            # The step has ended by a timeout of its own, such as of a service that the agent calls.
             if step.done():
-                raise  # a service's, inside the agent
+                raise
             raise OutOfTime from None
+        # The generator has ended.
         if not made:
             return
         try:

@@ -115,9 +115,9 @@ class Profile:
 
         Args:
             environment: The environment, whose `profile_defaults` and `profile_overrides` are applied.
-            actor: Replaces the field, before the overrides of the actor apply.
-            strategy: Replaces the field, before what depends on it is decided.
-            **given: Replace other fields.
+            actor: Replaces the profile's actor, before the overrides for the actor apply.
+            strategy: Replaces the profile's strategy, before the values that depend on it are decided.
+            **given: Values of other fields, which count most.
 
         Raises:
             ConfigurationError: a value is wrong.
@@ -125,7 +125,7 @@ class Profile:
         overrides: Mapping[str, Mapping[str, Any]] = {}
         if isinstance(environment, HasProfileOverrides):
             overrides = environment.profile_overrides
-        # From the weakest to the strongest: each replaces values of those before it.
+        # From the weakest to the strongest: each step replaces values of the steps before it.
         rules = Rules(self.name)
         if isinstance(environment, HasProfileDefaults):
             rules = rules.with_values(environment.profile_defaults)
@@ -137,10 +137,10 @@ class Profile:
         if strategy is not None:
             chosen = str(one_of("strategy", strategy, Strategy))
             rules = rules.with_values({"strategy": chosen})
-        # Two kinds of memory share the prompt: a given size of the memory still counts more.
+        # The last attempt and the reflections share the prompt, so fewer reflections fit beside it.
         if rules.memory_beside_attempt is not None and rules.strategy == "last_attempt_and_reflexion":
             rules = replace(rules, memory_size=rules.memory_beside_attempt)
-        # A check that shows no words would make this strategy a plain retry.
+        # This strategy shows the actor what the evaluator said: without its words, it would be a plain retry.
         if rules.strategy == "feedback" and self.feedback is None:
             rules = replace(rules, feedback="words")
         return rules.with_values(_given(given))

@@ -78,14 +78,15 @@ class Requests:
                 self._refused.add("tools")
                 raise ToolsRefused("the model's server does not support tool calls")
             sent = {name: value for name, value in options.items() if name not in without}
-            fields, passed = self._settings(sent, request.limits, streams="stream" not in without)
-            # Neither hides an `extra_body` of the other: that of limits is for OpenAI's integration, and that of
-            # reasoning for DeepSeek's.
+            streams = "stream" not in without
+            fields, passed = self._settings(sent, request.limits, streams=streams)
+            # No `extra_body` is lost here: limits need one with OpenAI's integration only, and reasoning with
+            # DeepSeek's only.
             passed = reasoning | passed
             model = self._with(fields)
             try:
                 reply = await _bound(model, sent).ainvoke(messages, request.config, **passed)
-            # LangGraph's own signals, and what this package has raised itself, pass as they are.
+            # LangGraph's own signals and this package's own errors pass as they are.
             except (GraphBubbleUp, ReflexionError):
                 raise
             except Exception as error:
@@ -100,7 +101,7 @@ class Requests:
                     raise to_fault(error, self._secrets) from error
                 without.add(refused)
             else:
-                # Now it is certain that these options were the reason.
+                # A reply without these options shows that they were the reason.
                 self._refused.update(without)
                 return _checked(reply)
 

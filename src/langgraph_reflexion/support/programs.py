@@ -27,23 +27,25 @@ def expect_program(command: str, path: str | None = None, status: int | None = N
         status: The exit status of the command if it has run, as a shell returns it.
 
     Raises:
-        EnvironmentUnavailable: there is no such program or no interpreter of it, and the command cannot succeed or
-            did not.
+        EnvironmentUnavailable: the program or its interpreter is missing, and the command cannot succeed or has not
+            succeeded.
     """
     first = _FIRST.match(command)
     if not first or _says_nothing(command, status):
         return
+    program = first[2]
     variables = dict(os.environ)
     if path is not None:
         variables = {"PATH": path}
     path = variables.get("PATH", "")
-    if not all(os.path.isabs(folder) for folder in path.split(os.pathsep)):
+    folders = path.split(os.pathsep)
+    if not all(os.path.isabs(folder) for folder in folders):
         return
-    look = ["/bin/sh", "-c", 'command -v "$1"', "sh", first[2]]
+    look = ["/bin/sh", "-c", 'command -v "$1"', "sh", program]
     looked = subprocess.run(look, env=variables, capture_output=True, check=False)
     found = os.fsdecode(looked.stdout.strip())
     if not found:
-        why = f"there is no program {first[2]}"
+        why = f"there is no program {program}"
     else:
         missing = _missing_interpreter(found)
         if not missing:
