@@ -85,6 +85,11 @@ def test_each_finds_what_it_has_prepared_itself_and_gives_its_own_verdict():
     assert final["evaluation"]["feedback"] == "Counting: 2 of 2.\n\nCounting: 12 of 12."
 
 
+def test_those_within_another_find_what_they_have_prepared():
+    final = run([AllOf(Counting(0, 2), Counting(0, 1)), Check("fine", True)], max_trials=2)
+    assert final["status"] == "solved"
+
+
 class Unsure(Evaluator):
     async def evaluate(self, state, config):
         return Score(0.0, "Nobody knows.", unverified=True)
