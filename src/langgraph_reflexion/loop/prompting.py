@@ -285,4 +285,7 @@ def charging(state: ReflexionState | Update, node: str) -> Iterator[Update]:
 
 def for_record(paid: Update) -> Update:
     """Return the part of an update by `charging` that a `TrialRecord` has, too."""
-    return {name: paid[name] for name in ("usage", "notes") if name in paid}
+    kept: Update = {"usage": paid["usage"]}
+    if "notes" in paid:
+        kept["notes"] = paid["notes"]
+    return kept

@@ -147,8 +147,8 @@ class SettingsForm(BaseModel):
             actions: Those of the chosen actor. The form offers the environment's, some of which it may lack.
         """
         # `settings_form` makes these fields, so this class does not declare them.
-        named = [name for name in getattr(self, "approve_actions", ()) if name in actions]
         chosen = cast(Any, self)
+        named = [name for name in chosen.approve_actions if name in actions]
         return Approval(named, reflections=chosen.approve_reflections, verdicts=chosen.approve_verdicts)
 
     def rubric(self) -> Rubric | None:

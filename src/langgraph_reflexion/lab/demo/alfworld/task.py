@@ -12,6 +12,7 @@ _SMALL_WORDS = """
     your
 """
 _STOPWORDS = frozenset(_SMALL_WORDS.split())
+# A task is of the first kind whose pattern it contains.
 _KINDS = (
     ("two", r"\btwo\b"),
     ("look", r"\b(?:look at|examine|light|under)\b"),
@@ -26,7 +27,7 @@ class Goal:
     """The task: do something to a thing, and bring it somewhere.
 
     Attributes:
-        kind: What to do, a name in `_KINDS`; `pick` for bringing the thing only.
+        kind: What to do, a name in `_KINDS`; `pick` for only bringing the thing.
         thing: The class of the thing, such as `mug`.
         target: The class of the place to bring it to; for `look`, of the lamp. Empty if the task names none.
         tool: The class of the place that cleans, heats or cools the thing; empty if none is needed.
