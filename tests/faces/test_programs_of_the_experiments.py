@@ -134,7 +134,7 @@ def test_both_judges_judge_a_recorded_answer(tmp_path):
         for judge in ("rubric", "middleware"):
             judges(f"judge {judge}", tmp_path, "--base-url", server.url)
     output = judges("table", tmp_path)
-    for judge, form in {"rubric": "tools", "middleware": "json_schema"}.items():
+    for judge in ("rubric", "middleware"):
         [found] = cells_of(output, judge)
-        assert found[1:5] == [f"{form} 1", "1", "0", "4 of 4, 100%"]
+        assert found[1:5] == ["json_schema 1", "1", "0", "4 of 4, 100%"]
         assert found[6:11] == ["0", "0", "0", "0", "1"]

@@ -250,7 +250,8 @@ def test_control_characters_in_words_are_left_out(user):
     talk = [{"role": "user", "content": "When is tea?"}, {"role": "assistant", "content": "At one."}]
     said = "\u202eThe office closes\x1b[31m at five.\x07"
     learned = hal.learn(messages=talk, success=False, words=said)
-    assert learned["lesson"] == "I must say that the office closes at some other hour."
+    its_own = "I must say that the office closes at some other hour."
+    assert learned["lesson"] == f'A person said: "The office closes [31m at five." {its_own}'
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_rust_cheat_fails_and_its_twin_passes(grader, name):
 
 
 def test_documentation_counts_the_cheats():
-    docs = (Path(__file__).parents[3] / "docs" / "grading.md").read_text(encoding="utf-8")
+    docs = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text(encoding="utf-8")
     assert f"contains {len(PYTHON) + len(cheats.RUST)} cheats" in docs.replace("\n", " ")
 
 
