@@ -7,6 +7,8 @@ import pytest
 from tests.support.served_support_agent import run
 
 
+# The client of the server says so each time that the server is killed beneath it.
+@pytest.mark.filterwarnings("ignore:Request failed, attempting reconnect:UserWarning")
 @pytest.mark.parametrize("postgres", [False, pytest.param(True, marks=pytest.mark.needs("PostgreSQL"))])
 def test_a_server_that_is_killed_has_learned_the_same(tmp_path: Path, postgres: bool) -> None:
     pytest.importorskip("langgraph_api", reason="needs the extra [studio]: pip install '.[studio]'")
