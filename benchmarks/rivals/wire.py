@@ -98,6 +98,9 @@ class Wire:
             got = self._client.get(self.server + call.path.removeprefix("/v1"))
             return Answer(got.content, got.status_code)
         body = json.loads(call.content)
+        if "max_completion_tokens" in body:
+            # Servers that know the older name alone would limit the replies to some packages and not to others.
+            body["max_tokens"] = body.pop("max_completion_tokens")
         with self._lock:
             self.requests += 1
             if self.before:
