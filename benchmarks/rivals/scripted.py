@@ -35,13 +35,27 @@ class ScriptedServer:
         world: The world whose tasks it knows.
         errs: Attempts at each task that go wrong; after that, all are right.
         wrong: What it does in these, instead of the world's own wrong move.
+        endless: Whether these call the tool again and again, and come to no end.
+        cut_off: Whether their replies without a tool are cut off by the limit on tokens.
 
     Attributes:
         bodies: The requests so far.
     """
 
-    def __init__(self, world: World, errs: int = 1, wrong: Move | None = None) -> None:
-        self.errs = errs
+    def __init__(
+        self,
+        world: World,
+        errs: int = 1,
+        wrong: Move | None = None,
+        *,
+        endless: bool = False,
+        cut_off: bool = False,
+    ) -> None:
+        self.errs, self.endless, self.cut_off = errs, endless, cut_off
+        self._errs_now = False
+        """Whether the last attempt that has begun goes wrong."""
+        self._move = Move()
+        """The move of that attempt."""
         self.bodies: list[Row] = []
         self._moves: list[tuple[Task, Move, Move]] = []
         for task in [*world.tasks("train"), *world.tasks("test")]:
@@ -71,6 +85,8 @@ class ScriptedServer:
         finish = "stop"
         if message.get("tool_calls"):
             finish = "tool_calls"
+        elif self.cut_off and message["content"] == self._move.text and self._errs_now:
+            finish = "length"
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
         completion = {"id": f"scripted-{len(self.bodies)}", "object": "chat.completion", "created": 0, "model": "any"}
         return Answer(json.dumps({**completion, "choices": [choice], "usage": usage}).encode())
@@ -88,24 +104,32 @@ class ScriptedServer:
         if "within ```" in said:
             return {"content": PROMPT}
         if names:
-            if messages[-1]["role"] == "tool":
+            if messages[-1]["role"] != "tool":
+                self._next_move(said)
+            elif not self._goes_on():
                 return {"content": "done"}
-            move = self._next_move(said)
-            return tool_call(move.tool, move.args)
+            return tool_call(self._move.tool, self._move.args)
         if is_note(said):
             return {"content": NOTE}
         return {"content": self._next_move(said).text or NOTE}
 
+    def _goes_on(self) -> bool:
+        """Return whether the attempt calls its tool once more."""
+        return self.endless and self._errs_now
+
     def _next_move(self, said: str) -> Move:
         """Return the move of a new attempt at the task that a prompt names."""
+        self._move = Move(NOTE)
         for task, wrong, right in self._moves:
             if task.text not in said:
                 continue
             self._attempts[task.name] += 1
-            if self._attempts[task.name] > self.errs:
-                return right
-            return wrong
-        return Move(NOTE)
+            self._errs_now = self._attempts[task.name] <= self.errs
+            self._move = right
+            if self._errs_now:
+                self._move = wrong
+            break
+        return self._move
 
     def _fields(self, messages: list[Row], said: str) -> str:
         """Answer in DSPy's format, with the fields that the last message asks for."""
@@ -117,7 +141,7 @@ class ScriptedServer:
         return "\n".join(lines)
 
     def _field(self, name: str, said: str) -> str:
-        acted = "observation_0" in said
+        acted = "observation_0" in said and not self._goes_on()
         if name == "answer":
             move = Move("done")
             if "trajectory" not in said:
@@ -126,7 +150,8 @@ class ScriptedServer:
         if name == "next_tool_name":
             if acted:
                 return "finish"
-            self._move = self._next_move(said)
+            if "observation_0" not in said:
+                self._next_move(said)
             return self._move.tool
         if name == "next_tool_args":
             if acted:
