@@ -8,11 +8,41 @@ from pathlib import Path
 from typing import Any
 
 from strands import Agent, tool
+from strands.hooks import BeforeInvocationEvent, BeforeModelCallEvent
 from strands.models.openai import OpenAIModel
 from strands.session import FileSessionManager
+from strands.types.exceptions import MaxTokensReachedException
 from strands.vended_plugins.goal import GoalLoop
 
 from benchmarks.rivals.protocol import Job, Rival
+
+CUT_OFF = """Your previous attempt was cut off, as it was too long.
+
+Feedback on what was wrong:
+{words}
+
+Produce a new, shorter response."""
+
+
+def limit_steps(agent: Agent, most: int) -> None:
+    """End an attempt after some calls of the model, as `ModelCallLimitMiddleware` does for others.
+
+    The agent's own `limits` count over all attempts, so that none after the limit would have a call left.
+    """
+    steps = 0
+
+    def begin_attempt(event: BeforeInvocationEvent) -> None:
+        nonlocal steps
+        steps = 0
+
+    def end_attempt(event: BeforeModelCallEvent) -> None:
+        nonlocal steps
+        if steps == most:
+            event.cancel = "No step is left in this attempt."
+        steps += 1
+
+    agent.add_hook(begin_attempt, BeforeInvocationEvent)
+    agent.add_hook(end_attempt, BeforeModelCallEvent)
 
 
 def solve(job: Job, preserve_context: bool, session: FileSessionManager | None = None) -> str:
@@ -23,9 +53,13 @@ def solve(job: Job, preserve_context: bool, session: FileSessionManager | None =
         params={"temperature": job.model.temperature, "max_tokens": job.model.max_tokens},
     )
 
+    words = ""
+
     def passes(response: Any, agent: Agent) -> dict[str, Any]:
+        nonlocal words
         text = "".join(block.get("text", "") for block in response["content"])
         verdict = job.check(text)
+        words = verdict.words
         if not verdict.accepted and not preserve_context:
             job.reset()
         return {"passed": verdict.accepted, "feedback": verdict.words}
@@ -33,7 +67,16 @@ def solve(job: Job, preserve_context: bool, session: FileSessionManager | None =
     goal = GoalLoop(goal=passes, max_attempts=job.attempts, preserve_context=preserve_context)
     tools = [tool(each) for each in job.tools]
     agent = Agent(model=model, tools=tools, plugins=[goal], session_manager=session, callback_handler=None)
-    return str(agent(job.text))
+    limit_steps(agent, job.steps)
+    prompt = job.text
+    while True:
+        try:
+            return str(agent(prompt))
+        except MaxTokensReachedException:
+            # Strands raises where a reply is cut off, once the validator has seen it. Another call resumes the loop.
+            if goal.last_result(agent):
+                raise
+            prompt = CUT_OFF.format(words=words)
 
 
 def solve_kept(job: Job, folder: Path, preserve_context: bool) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 
 from deepagents.middleware.rubric import RubricMiddleware
 from langchain.agents import create_agent
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain.agents.middleware import AgentMiddleware, before_model
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import SecretStr
@@ -18,6 +19,27 @@ from pydantic import SecretStr
 from benchmarks.rivals.protocol import Job, Rival
 
 RUBRIC = "- The last message of the transcript is what the check says, and it says that it accepts the answer."
+
+
+def limit_steps(most: int) -> AgentMiddleware[Any, Any, Any]:
+    """End an attempt after some calls of the model, as `ModelCallLimitMiddleware` does for others.
+
+    That one counts over the whole conversation, so that no attempt after the limit would have a call left.
+    """
+
+    @before_model(can_jump_to=["end"])
+    def end_attempt(state: Any, runtime: Any) -> dict[str, Any] | None:
+        steps = 0
+        for message in reversed(state["messages"]):
+            # An attempt begins with the task, or with what the grader has said.
+            if isinstance(message, HumanMessage):
+                break
+            steps += isinstance(message, AIMessage)
+        if steps < most:
+            return None
+        return {"jump_to": "end", "messages": [AIMessage("No step is left in this attempt.")]}
+
+    return end_attempt
 
 
 def graded_agent(job: Job, checkpointer: Any = None) -> Any:
@@ -39,7 +61,7 @@ def graded_agent(job: Job, checkpointer: Any = None) -> Any:
         return [*messages, HumanMessage(said)]
 
     rubric = RubricMiddleware(model=model, prepare_messages_for_grader=add_verdict, max_iterations=job.attempts)
-    return create_agent(model, job.tools, middleware=[rubric], checkpointer=checkpointer)
+    return create_agent(model, job.tools, middleware=[limit_steps(job.steps), rubric], checkpointer=checkpointer)
 
 
 def solve(job: Job) -> str:
