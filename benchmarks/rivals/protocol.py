@@ -98,6 +98,8 @@ class Model:
     name: str = "any"
     temperature: float = 0.7
     max_tokens: int = 600
+    long_tokens: int = 2000
+    """The limit of replies that a package asks to be long, such as a prompt or advice for each part of a program."""
 
 
 class Checked(NamedTuple):

@@ -1,6 +1,7 @@
 """DSPy's `Refine` around a module of DSPy: its own agent where there are tools, and a chain of thought elsewhere.
 
-DSPy writes its own prompts and calls tools by its own text, so the same model, tools and check meet another agent.
+DSPy writes its own prompts and calls tools by its own text, so the same model, tools and check meet another agent. A
+reward is a number. What the check says is a field of the prediction, as Refine shows those to the model that advises.
 """
 
 from pathlib import Path
@@ -20,6 +21,8 @@ def solve(job: Job) -> str:
         temperature=job.model.temperature,
         max_tokens=job.model.max_tokens,
     )
+    # Refine asks for advice to each predictor at once, and takes a reply that is cut off for a failed attempt.
+    advising = lm.copy(max_tokens=job.model.long_tokens)
 
     class Attempt(dspy.Module):
         """One attempt, in a fresh world."""
@@ -32,13 +35,19 @@ def solve(job: Job) -> str:
 
         def forward(self, task: str) -> Any:
             job.reset()
-            return self.answer(task=task)
+            prediction = self.answer(task=task)
+            verdict = job.check(prediction.answer)
+            prediction.accepted = verdict.accepted
+            prediction.the_check_said = verdict.words
+            return prediction
 
     def accepted(args: dict[str, Any], prediction: Any) -> float:
-        return float(job.check(prediction.answer).accepted)
+        return float(prediction.accepted)
 
-    refined = dspy.Refine(module=Attempt(), N=job.attempts, reward_fn=accepted, threshold=1.0)
-    with dspy.context(lm=lm):
+    attempt = Attempt()
+    attempt.set_lm(lm)
+    refined = dspy.Refine(module=attempt, N=job.attempts, reward_fn=accepted, threshold=1.0)
+    with dspy.context(lm=advising):
         prediction = refined(task=job.text)
     if prediction is None:
         return ""
