@@ -1,6 +1,7 @@
 """A ralph loop: each round has a fresh context, and finds the files as the last round has left them.
 
-The original has no end but a person's. Here the check ends it.
+The original has no end but a person's, and its agent runs the project's tests itself. Here the check ends it, and the
+next round is told what the check has said, as by the `reason` of `verifyCompletion` in Vercel's `ralph-loop-agent`.
 """
 
 from langchain.agents import create_agent
@@ -24,11 +25,15 @@ def solve(job: Job) -> str:
     )
     limit = ModelCallLimitMiddleware(run_limit=job.steps, exit_behavior="end")
     agent = create_agent(model, job.tools, middleware=[limit])
+    prompt = PROMPT.format(task=job.text)
+    said = ""
     answer = ""
     for _ in range(job.attempts):
-        answer = agent.invoke({"messages": [("user", PROMPT.format(task=job.text))]})["messages"][-1].text
-        if job.check(answer).accepted:
+        answer = agent.invoke({"messages": [("user", prompt + said)]})["messages"][-1].text
+        verdict = job.check(answer)
+        if verdict.accepted:
             break
+        said = f"\n\nThe check said of the last round: {verdict.words}"
     return answer
 
 
