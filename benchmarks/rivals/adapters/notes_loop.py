@@ -1,15 +1,18 @@
-"""A loop as one writes it by hand: after each failure the model writes a note, which the next attempt reads."""
+"""A loop as one writes it by hand: after each failure the model writes a note, which the next attempt reads.
+
+The note's writer sees the whole attempt, and the next attempt reads the check's words besides the note.
+"""
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelCallLimitMiddleware
+from langchain_core.messages import get_buffer_string
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from benchmarks.rivals.protocol import Job, Rival
 
 ASK = """An attempt at a task has failed.
-Task: {task}
-Answer: {answer}
+{attempt}
 The check said: {words}
 What has to be different in the next attempt? Answer in one sentence."""
 
@@ -30,12 +33,14 @@ def solve(job: Job) -> str:
     for _ in range(job.attempts):
         job.reset()
         prompt = "\n".join([job.text, *notes])
-        answer = agent.invoke({"messages": [("user", prompt)]})["messages"][-1].text
+        messages = agent.invoke({"messages": [("user", prompt)]})["messages"]
+        answer = messages[-1].text
         verdict = job.check(answer)
         if verdict.accepted:
             break
-        note = model.invoke(ASK.format(task=job.text, answer=answer, words=verdict.words))
-        notes.append(f"Note on an earlier attempt: {note.text}")
+        note = model.invoke(ASK.format(attempt=get_buffer_string(messages), words=verdict.words))
+        notes.append(f"The check said of an earlier attempt: {verdict.words}")
+        notes.append(f"Note on that attempt: {note.text}")
     return answer
 
 
