@@ -202,11 +202,13 @@ STRATEGIES = ("retry", "feedback", "reflexion", "continue")
 
 WHERE = {
     "retry-loop": "retry_loop",
+    "feedback-loop": "feedback_loop",
     "notes-loop": "notes_loop",
     "ralph-loop": "ralph_loop",
     "rubric-middleware": "rubric_middleware",
     "refine": "refine",
     "gepa": "gepa_prompt",
+    "gepa-retry": "gepa_prompt",
     "goal-loop": "goal_loop",
     "goal-loop-afresh": "goal_loop",
 }
