@@ -66,6 +66,14 @@ def test_a_training_is_borne_by_each_task_or_shared():
     assert [outcome.tokens for outcome in entry(rows, "gepa" + SHARED_TRAINING).outcomes] == [2100, 2100]
 
 
+def test_a_training_takes_no_call_from_those_that_a_task_is_allowed():
+    training = {**row("gepa", TRAINING, calls=24, tokens=2400), "solved": None}
+    rows = [training, *[row("gepa", task) for task in "abc"]]
+    rows += [row("this-reflexion", task, solved=False) for task in "abc"]
+    [line] = [line for line in report(rows) if line.startswith("* `gepa")]
+    assert "(3 tasks that only the first solves, 0 that only the second does" in line
+
+
 def test_a_training_without_tasks_is_no_entry():
     assert entries_of([{**row("gepa", TRAINING), "solved": None}], "small-tasks") == []
 
