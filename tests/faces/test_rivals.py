@@ -15,11 +15,17 @@ from benchmarks.rivals.scripted import ScriptedServer
 from benchmarks.rivals.wire import way_to
 from tests.support.tools import need
 
-PACKAGES = {"rubric-middleware": "deepagents", "refine": "dspy", "gepa": "gepa"}
+PACKAGES = {"rubric-middleware": "deepagents", "refine": "dspy", "gepa": "gepa", "gepa-retry": "gepa"}
 PACKAGES |= {"goal-loop": "strands", "goal-loop-afresh": "strands"}
 """The modules without which a rival cannot run."""
 
+TRAINED = {"gepa": {}, "gepa-retry": {"prompt": "Do the task."}}
+"""What those have learned that train."""
+
 TRIES_AGAIN = [name for name in WHERE if name != "gepa"]
+TOLD = [name for name in TRIES_AGAIN if name not in ("retry-loop", "this-retry", "gepa-retry")]
+"""Those that tell the next attempt, or the model that writes to it, what the check has said."""
+
 pytestmark = [
     # RubricMiddleware is in beta, and the packages' clients leave sockets and loops to the collector of garbage.
     pytest.mark.filterwarnings("ignore"),
@@ -44,7 +50,7 @@ def first(world):
 def test_a_rival_tries_again_until_the_check_accepts_and_every_request_is_counted(name):
     playing, world = rival(name), load_world("sql-changes")
     with ScriptedServer(world, wrong=HARMLESS) as server:
-        row = solve(playing, world, first(world), settings(server), {})
+        row = solve(playing, world, first(world), settings(server), TRAINED.get(name, {}))
     assert (row["solved"], row["ended"]) == (True, "returned")
     assert [check["accepted"] for check in row["checks"]] == [False, True]
     assert row["checks"][0]["words"] == "wanted: (6, 'Fay', 'Ulm', 30, 1) in members / got: (6, 'Fay', 'Jena', 30, 1)"
@@ -52,11 +58,48 @@ def test_a_rival_tries_again_until_the_check_accepts_and_every_request_is_counte
     assert row["without_usage"] == 0
 
 
+@pytest.mark.parametrize("name", TOLD)
+def test_what_the_check_said_reaches_the_model(name):
+    playing, world = rival(name), load_world("sql-changes")
+    with ScriptedServer(world, wrong=HARMLESS) as server:
+        row = solve(playing, world, first(world), settings(server), {})
+    # In the bodies it may stand in JSON within JSON, but without double quotes.
+    told = [body for body in server.bodies if row["checks"][0]["words"] in json.dumps(body["messages"])]
+    assert told
+
+
+@pytest.mark.parametrize("name", TRIES_AGAIN)
+def test_an_attempt_that_comes_to_no_end_leaves_calls_for_the_next_one(name):
+    playing, world = rival(name), load_world("sql-changes")
+    with ScriptedServer(world, wrong=HARMLESS, endless=True) as server:
+        row = solve(playing, world, first(world), settings(server), TRAINED.get(name, {}))
+    assert (row["solved"], row["ended"]) == (True, "returned")
+    assert [check["accepted"] for check in row["checks"]] == [False, True]
+
+
+@pytest.mark.parametrize("name", [name for name in TRIES_AGAIN if name != "ralph-loop"])
+def test_a_reply_that_is_cut_off_is_a_failed_attempt(name):
+    playing, world = rival(name), load_world("small-tasks")
+    with ScriptedServer(world, cut_off=True) as server:
+        row = solve(playing, world, first(world), settings(server), TRAINED.get(name, {}))
+    assert (row["solved"], row["ended"]) == (True, "returned")
+    assert [check["accepted"] for check in row["checks"]] == [False, True]
+
+
+@pytest.mark.parametrize("name", TRIES_AGAIN)
+def test_all_replies_have_a_limit_under_the_same_name(name):
+    playing, world = rival(name), load_world("sql-changes")
+    with ScriptedServer(world, wrong=HARMLESS) as server:
+        solve(playing, world, first(world), settings(server), TRAINED.get(name, {}))
+    limits = {body["max_tokens"] for body in server.bodies}
+    assert limits <= {Model.max_tokens, Model.long_tokens}
+
+
 @pytest.mark.parametrize("name", TRIES_AGAIN)
 def test_no_call_is_made_above_the_limit(name):
     playing, world = rival(name), load_world("sql-changes")
     with ScriptedServer(world, errs=99) as server:
-        row = solve(playing, world, first(world), settings(server, calls=5), {})
+        row = solve(playing, world, first(world), settings(server, calls=5), TRAINED.get(name, {}))
     assert (row["solved"], row["ended"]) == (False, "calls used up")
     assert row["calls"] == len(server.bodies) == 5
     assert row["refused"] == row["requests"] - 5 >= 1
@@ -66,7 +109,7 @@ def test_no_call_is_made_above_the_limit(name):
 def test_a_wrong_change_is_undone_by_those_that_begin_afresh(name):
     playing, world = rival(name), load_world("sql-changes")
     with ScriptedServer(world) as server:
-        row = solve(playing, world, first(world), settings(server, calls=12), {})
+        row = solve(playing, world, first(world), settings(server, calls=12), TRAINED.get(name, {}))
     assert row["solved"] is not playing.in_place
 
 
@@ -74,7 +117,7 @@ def test_a_wrong_change_is_undone_by_those_that_begin_afresh(name):
 def test_a_rival_answers_without_tools(name):
     playing, world = rival(name), load_world("small-tasks")
     with ScriptedServer(world) as server:
-        row = solve(playing, world, first(world), settings(server), {})
+        row = solve(playing, world, first(world), settings(server), TRAINED.get(name, {}))
     assert row["solved"]
     assert [check["accepted"] for check in row["checks"]] == [False, True]
     assert row["calls"] == len(server.bodies)
@@ -90,6 +133,26 @@ def test_gepa_trains_within_its_calls_and_answers_once():
     assert row["requests"] == row["calls"] == trained_with <= 48
     assert row["trained"]["prompt"]
     assert (answered["calls"], len(answered["checks"])) == (1, 1)
+
+
+def test_gepa_uses_its_calls_where_attempts_need_fewer_than_they_may():
+    playing, world = rival("gepa"), load_world("sql-changes")
+    with ScriptedServer(world, errs=2) as server:
+        row = train(playing, world, settings(server, tasks=6))
+    # A round of 9 attempts, of 2 calls each, and of one for the prompt would not fit in any more.
+    assert 60 - 19 <= row["calls"] <= 60
+    assert row["refused"] == 0
+    [asked, *_] = [body for body in server.bodies if "within ```" in json.dumps(body["messages"])]
+    assert (asked["max_tokens"], asked["temperature"]) == (Model.long_tokens, 1.0)
+    assert "DELETE FROM members" in json.dumps(asked["messages"]), "the model that reflects sees what the agent did"
+
+
+def test_gepa_starts_over_with_its_prompt():
+    playing, world = rival("gepa-retry"), load_world("sql-changes")
+    with ScriptedServer(world) as server:
+        row = solve(playing, world, first(world), settings(server), TRAINED["gepa-retry"])
+    assert [check["accepted"] for check in row["checks"]] == [False, True]
+    assert all(body["messages"][0] == {"role": "system", "content": "Do the task."} for body in server.bodies)
 
 
 def test_a_ralph_loop_is_left_out_where_nothing_stays(tmp_path, capsys):
