@@ -20,7 +20,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.rivals.protocol import WHERE, WORLDS, Job, Model, Rival, Task, World, load_rival, load_world
+from benchmarks.rivals.protocol import (
+    WHERE,
+    WORLDS,
+    Job,
+    Model,
+    Rival,
+    Task,
+    Verdict,
+    World,
+    load_rival,
+    load_world,
+)
 from benchmarks.rivals.scripted import ScriptedServer
 from benchmarks.rivals.wire import Wire, way_to
 
@@ -87,13 +98,16 @@ def job_of(world: World, task: Task, folder: Path, wire: Wire, settings: Setting
 def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: Row) -> Row:
     """Let a rival solve a task, and return what came of it.
 
-    What it leaves behind is judged once more when it has ended, whatever it says itself.
+    What it leaves behind is judged once more when it has ended, whatever it says itself, and when its calls are used
+    up: one package ends there, and another one takes the refusal for a failed attempt, and resets the world.
     """
     began = time.monotonic()
     way = way_to(settings.server, settings.allowed(world), replies=settings.replies, label=str(settings.sample))
     with TemporaryDirectory() as name, way as wire:
         job = job_of(world, task, Path(name), wire, settings)
         job.trained = trained
+        at_limit: list[Verdict] = []
+        wire.when_used_up = lambda: at_limit.append(job.world.verdict(""))
         answer = ""
         ended = "returned"
         try:
@@ -107,6 +121,8 @@ def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: R
             # Whatever a package makes of a refusal: an exception, or another failed attempt.
             ended = USED_UP
         verdict = job.world.verdict(answer)
+        if at_limit and at_limit[0].accepted:
+            verdict = at_limit[0]
         return {
             "solved": verdict.accepted,
             "words": verdict.words,

@@ -48,6 +48,7 @@ class Wire:
         requests: All requests.
         calls: Those that were passed on.
         refused: Those above the limit.
+        when_used_up: Called before the first one is refused.
         failed: Those answered with an error, planted or not.
     """
 
@@ -62,6 +63,7 @@ class Wire:
         self.requests = self.calls = self.refused = self.failed = 0
         self.prompt_tokens = self.completion_tokens = 0
         self.without_usage = 0
+        self.when_used_up: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -125,6 +127,8 @@ class Wire:
             self.failed += 1
             raise ErrorAnswer(500, "a failure that was planted", kind="server_error")
         if self.most is not None and self.calls >= self.most:
+            if not self.refused:
+                self.when_used_up()
             self.refused += 1
             raise ErrorAnswer(400, f"all {self.most} calls are used up", code=USED_UP)
         self.calls += 1

@@ -106,6 +106,16 @@ def test_no_call_is_made_above_the_limit(name):
 
 
 @pytest.mark.parametrize("name", TRIES_AGAIN)
+def test_what_is_done_when_the_calls_are_used_up_counts(name):
+    playing, world = rival(name), load_world("sql-changes")
+    with ScriptedServer(world, errs=0) as server:
+        row = solve(playing, world, first(world), settings(server, calls=2), TRAINED.get(name, {}))
+    # Two calls are enough for some to end; others are refused the next one, and Refine resets the world then.
+    assert row["solved"]
+    assert row["calls"] == 2
+
+
+@pytest.mark.parametrize("name", TRIES_AGAIN)
 def test_a_wrong_change_is_undone_by_those_that_begin_afresh(name):
     playing, world = rival(name), load_world("sql-changes")
     with ScriptedServer(world) as server:
