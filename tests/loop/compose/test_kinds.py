@@ -130,7 +130,7 @@ async def test_an_agent_takes_the_task_and_the_lessons_by_its_signature(kind, ho
             RunnableLambda(lambda messages: {"messages": [{"answer": 3}]}),
             r"messages cannot be read: \{'answer'",
         ),
-        (None, function_of_text, r"create_reflexion\(model, actor=.*own model was not found"),
+        (None, function_of_text, r"create_reflexion\(model, actor=.*no model of its own that can be found"),
     ],
     ids=["several fields", "messages", "no model"],
 )
