@@ -122,8 +122,10 @@ class Budgets:
             missing = ", ".join(sorted(counter.unpriced))
             raise ConfigurationError(f"a budget of money needs prices={{NAME: Price(input, output)}} of {missing}")
         counts_tokens = self.limits_cost or any(budget.tokens is not None for budget in limits)
-        if counts_tokens and counter.uncounted:
-            silent = ", ".join(sorted(counter.uncounted))
+        # A model that leaves the tokens of some replies out still uses a budget up.
+        never_counted = counter.uncounted - counter.counted
+        if counts_tokens and never_counted:
+            silent = ", ".join(sorted(never_counted))
             raise ConfigurationError(
                 f"a budget of tokens or money needs replies with `usage_metadata`, and {silent} sent none: "
                 "limit llm_calls instead, or let the model report its usage (ChatOpenAI: stream_usage=True)"

@@ -148,7 +148,8 @@ class UsageCallback(BaseCallbackHandler):
     Attributes:
         usage: The usage so far.
         unpriced: The models that were called and have no price.
-        uncounted: The models whose replies did not say how many tokens they have.
+        counted: The models of which a reply has said how many tokens it has.
+        uncounted: The models of which a reply has not.
     """
 
     run_inline = True  # a thread per event would cost more than the callback
@@ -156,6 +157,7 @@ class UsageCallback(BaseCallbackHandler):
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self.usage = NO_USAGE
         self.unpriced: set[str] = set()
+        self.counted: set[str] = set()
         self.uncounted: set[str] = set()
         self._prices = dict(prices)
         for name, price in prices.items():
@@ -190,7 +192,9 @@ class UsageCallback(BaseCallbackHandler):
     def _usage(self, message: AIMessage) -> Usage:
         model = str(message.response_metadata.get("model_name", ""))
         name = model or "the agent's model"
-        if not message.usage_metadata:
+        if message.usage_metadata:
+            self.counted.add(name)
+        else:
             self.uncounted.add(name)
         # Providers add a date or a version to the name that was asked for.
         known = [priced for priced in self._prices if model.startswith(priced)]
