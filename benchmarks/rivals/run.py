@@ -20,6 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
+
 from benchmarks.rivals.protocol import (
     WHERE,
     WORLDS,
@@ -51,6 +53,9 @@ TRAINING = "(training)"
 
 USED_UP = "calls used up"
 """How a rival has ended whose requests were refused."""
+
+SECONDS_TO_ASK = 60.0
+"""Time in which a server that is at work still answers."""
 
 MOST_WORDS = 300
 """Characters of an error in a row."""
@@ -117,6 +122,8 @@ def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: R
             ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
             if job.checks:
                 answer = job.checks[-1].answer
+        if wire.failed:
+            expect_server(settings.server)
         if wire.refused:
             # Whatever a package makes of a refusal: an exception, or another failed attempt.
             ended = USED_UP
@@ -151,7 +158,20 @@ def train(rival: Rival, world: World, settings: Settings) -> Row:
                 trained = rival.train(jobs, wire.left, Path(name))
         except Exception as error:
             ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
+        if wire.failed:
+            expect_server(settings.server)
         return {"trained": trained, "ended": ended, "seconds": round(time.monotonic() - began, 2), **wire.row()}
+
+
+def expect_server(server: str) -> None:
+    """Stop the run if the model's server is gone, which is no failure of the rival's."""
+    try:
+        httpx.get(f"{server}/models", timeout=SECONDS_TO_ASK)
+    except httpx.TransportError as error:
+        raise SystemExit(
+            f"the model's server at {server} does not answer ({error}): start it, and run the same command again; "
+            "the task has no row yet"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -193,6 +193,15 @@ def test_a_run_that_was_stopped_continues_and_a_repeat_asks_the_model_nothing(tm
     assert counts[0] == counts[1]
 
 
+def test_a_server_that_is_gone_stops_the_run_and_is_nobodys_failure(tmp_path):
+    world = load_world("small-tasks")
+    with ScriptedServer(world) as server:
+        given = settings(server, tasks=1, replies=tmp_path / "replies.db")
+    with pytest.raises(SystemExit, match=r"does not answer .* run the same command again"):
+        play("retry-loop", world, given, Rows(tmp_path / "run"))
+    assert not (tmp_path / "run" / "rows.jsonl").exists()
+
+
 def comparable(folder):
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
