@@ -1,7 +1,7 @@
 """A ralph loop: each round has a fresh context, and finds the files as the last round has left them.
 
-The original has no end but a person's, and its agent runs the project's tests itself. Here the check ends it, and the
-next round is told what the check has said, as by the `reason` of `verifyCompletion` in Vercel's `ralph-loop-agent`.
+The original runs until a person ends it, and its agent runs the project's tests itself. Here the check ends it, and
+its words go into the next round's prompt, as the `reason` of `verifyCompletion` does in Vercel's `ralph-loop-agent`.
 """
 
 from langchain.agents import create_agent

@@ -39,6 +39,11 @@ def test_an_unknown_argument_says_where_it_belongs(name, says):
         create_reflexion("demo", **{name: object()})
 
 
+def test_an_agent_and_its_check_without_names_are_told_theirs():
+    with pytest.raises(ConfigurationError, match=r"not function: .*actor=AGENT, .*evaluator=FUNCTION"):
+        create_reflexion(lambda text: "Rome", lambda result: True)  # type: ignore[arg-type]
+
+
 def test_an_agent_in_the_first_place_is_the_actor():
     agent = create_agent(ScriptedChatModel(replies=["29"]), [])
     final = create_reflexion(agent, evaluator=lambda result: result == "29").compile().invoke({"task": "q"})
