@@ -18,8 +18,8 @@ TAU2 = .venv-tau2
 REPOSITORY =
 TAG =
 
-.PHONY: help demo check-demo demo-llm dev dev-all dev-locked check docs test test-bare test-long test-oldest test-tau2 coverage \
-	lint format lock dist dist-try dist-check clean
+.PHONY: help demo check-demo demo-llm dev dev-all dev-locked check check-tests docs test test-slow test-long test-oldest \
+	test-tau2 coverage lint format lock dist dist-try dist-check clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
@@ -102,7 +102,11 @@ dev-locked: .venv-lock/uv  ## Install the same in the versions of uv.lock
 		$(addprefix --extra ,$(subst $(comma), ,$(EXTRAS)))
 	@touch $(VENV)/demo $(VENV)/dev $(VENV)/docs $(VENV)/dev-all
 
-check: lint  ## Check what a change breaks first: style, types, and levels 1 and 3 of the tests without the slow ones
+# The two side by side, as mypy has use for one core alone.
+check: $(VENV)/dev  ## Check what a change breaks first: style, types, and levels 1 and 3 of the tests without the slow ones
+	@$(MAKE) --no-print-directory --jobs=2 lint check-tests
+
+check-tests: $(VENV)/dev
 	$(RUN) pytest --quiet --numprocesses auto --dist loadfile -m 'not long and not slow' \
 		tests/test_architecture.py tests/unit tests/loop
 
@@ -111,15 +115,11 @@ docs: $(VENV)/docs  ## Build the site from docs/ into build/site, strictly
 		SITE_REPOSITORY="$(REPOSITORY)" SITE_EDIT="$(addsuffix /edit/main/docs/,$(REPOSITORY))" \
 		zensical build --strict --clean
 
-test: $(VENV)/dev-all  ## Run levels 1 to 4 of the tests, without what takes long
-	$(RUN) pytest --numprocesses auto --dist loadfile --ignore=tests/long tests
+test: $(VENV)/dev-all  ## Run levels 1 to 4 of the tests, without those that are slow
+	$(RUN) pytest --numprocesses auto --dist loadfile -m 'not long and not slow' --ignore=tests/long tests
 
-# The files that name what starts programs. `tests/without-tools make test` runs all of them.
-BARE = grep -rlE 'needs?\(|lacking\(|sandbox|subprocess' --include='test_*.py' --exclude-dir=long tests; \
-	find tests/unit tests/loop tests/contracts tests/faces -path '*/programming/test_*.py' -o -path '*/workspace/test_*.py'
-
-test-bare: $(VENV)/dev-all  ## Run the tests that may start programs as on a machine without the tools of tests/tools.txt
-	$(RUN) tests/without-tools pytest --numprocesses auto --dist loadfile $(sort $(shell $(BARE)))
+test-slow: $(VENV)/dev-all  ## Run the slow tests of levels 1 to 4
+	$(RUN) pytest --numprocesses auto --dist loadfile -m 'slow and not long' --ignore=tests/long tests
 
 # The files in LONG, or all. In the order of the folders, as the files with few tests are the slowest; with a process more
 # than there are cores, as many of them wait.

@@ -1,3 +1,4 @@
+import gc
 import re
 from collections import Counter
 
@@ -11,6 +12,12 @@ def pytest_runtest_setup(item):
         need(*mark.args)
     for mark in item.iter_markers("extra"):
         need_extra(*mark.args)
+
+
+def pytest_collection_finish():
+    # What has been imported by now stays in memory. Without this, the garbage collector looks through it again and
+    # again, which is a tenth of the tests' time.
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

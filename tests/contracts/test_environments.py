@@ -24,6 +24,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*ENVIRONMENTS} - {"workspace"}))
 def test_built_in_environments(name):
     if name == "programming":
@@ -55,6 +56,7 @@ def test_hotpotqa_with_live_pages(pages):
         check_environment(HotPotQA(pages=pages, api=server.api), actions=actions)
 
 
+@pytest.mark.slow
 def test_workspace(tmp_path):
     need("bubblewrap")
     actions = [
@@ -132,6 +134,7 @@ class Meddling(Counter):
         return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "actions", "by"),
     [

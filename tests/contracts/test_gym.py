@@ -140,6 +140,7 @@ def test_asynchronous_world_with_actions_of_a_model():
     check_environment(parrot, actions=["act[a]", "act[b]"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "up"), [(WAYS, "up"), (None, "act[3]")], ids=["names", "a space"])
 def test_another_process_continues_a_trial_on_slippery_ice(given, up):
     saver, config = InMemorySaver(), {"configurable": {"thread_id": "1"}}

@@ -177,6 +177,7 @@ ACTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CALLS if case in ACTIONS or "half a pair" in case])
 def test_a_call_becomes_an_action_that_a_checkpoint_can_hold(case):
     final, requests = play(CALLS[case], actor="tools")
@@ -187,6 +188,7 @@ def test_a_call_becomes_an_action_that_a_checkpoint_can_hold(case):
     assert HALF not in json.dumps(final, ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in REPLIES if "usage" in case])
 def test_odd_counts_of_tokens_are_replaced_by_an_estimate(case):
     final, requests = play(REPLIES[case], replies=lambda messages: "Action: add 1")
@@ -196,12 +198,14 @@ def test_odd_counts_of_tokens_are_replaced_by_an_estimate(case):
     assert ESTIMATED in final["trials"][0]["notes"]
 
 
+@pytest.mark.slow
 def test_nuls_are_replaced_in_faults_and_replies():
     final, _ = play(None, *[ERRORS["NULs in an error"]] * 2, replies=lambda messages: "Thought: \0\nAction: add 1")
     assert "\ufffd" in final["fault"]
     assert final["trajectory"][0]["thought"] == "\ufffd"
 
 
+@pytest.mark.slow
 def test_a_call_ends_in_time_even_while_its_server_drips():
     began = time.monotonic()
     final, requests = play(None, "drip", replies=lambda messages: "Action: add 1", timeout=0.3, attempts=1)

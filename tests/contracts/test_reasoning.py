@@ -61,6 +61,7 @@ def outcome(final):
     return [(each["verdict"], each["actions"], each["fault"]) for each in final["trials"]]
 
 
+@pytest.mark.slow
 def test_two_trials_of_three_steps_pass(played):
     assert outcome(played.final) == PASSED
     assert [len(turn.calls) for turn in played.server.turns[:6]] == [1, 2, 1, 1, 2, 1]
@@ -99,6 +100,7 @@ def test_other_forms_of_content(name, settings):
         assert [server.trace(turn) in sent for turn in server.turns[:2]] == [True, True]
 
 
+@pytest.mark.slow
 def test_streamed_reasoning_goes_back(anthropic):
     graph = build(anthropic, streaming=True).compile()
     *_, final = (state for mode, state in graph.stream(TASK, stream_mode=["values", "messages"]) if mode == "values")
@@ -106,6 +108,7 @@ def test_streamed_reasoning_goes_back(anthropic):
     assert all(body["stream"] for body in anthropic.bodies)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_continued_elsewhere_sends_the_same_messages(anthropic, tmp_path):
     config = {"configurable": {"thread_id": "1"}}
     with LatestSaver.open(tmp_path / "steps.db") as saver:

@@ -52,6 +52,7 @@ def line_of(out, name):
     return line.strip().removeprefix(name).split()
 
 
+@pytest.mark.slow
 def test_run_is_recorded_and_reported_without_the_key(home, server):
     server.drops = {"3"}
     args = run_args(server, "--max-trials", "2", "--retries", "1")
@@ -131,6 +132,7 @@ def test_invalid_arguments_print_one_line(home, args, word):
 WORK = 'task={"path": "toys", "instruction": "x", "verify": "true"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "world"),
     [
@@ -150,6 +152,7 @@ def test_a_run_that_needs_a_model_says_so_before_it_begins(home, args, world):
     assert not (home / "runs").exists()
 
 
+@pytest.mark.slow
 def test_play_command(home):
     status, out, err = call(home, "play", ENV, "--task", "g2", typed="?\ndance\n\nwait\nsay 2\nsay 3\n")
     assert (status, err) == (0, "")
@@ -163,6 +166,7 @@ def test_play_command(home):
     assert (status, "fell on the floor" in one_line(err)) == (2, True)
 
 
+@pytest.mark.slow
 def test_play_takes_an_action_of_several_lines_and_reveals_the_answer(home):
     start = "submit\ndef as_list_from_alternate_upto(numbers):\n    numbers = [n for n in numbers if n <= 8]\n    "
     rest = "numbers = numbers[::2]\n\n    return [n for n in numbers if n >= 4]\n.\n"
@@ -191,6 +195,7 @@ def test_a_shell_completes_names(home):
     assert (status, out.split(), err) == (0, ["last_attempt", "last_attempt_and_reflexion"], "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [("wrong-key", r"401.*\(check the key\)$"), ("hang", r"no answer from http://127\S+/v1 in 1 attempt .*seconds$")],
@@ -204,6 +209,7 @@ def test_run_that_cannot_start_leaves_no_files(home, server, fault, words):
     assert {path.name for path in home.glob("run/*")} <= {"lock"}
 
 
+@pytest.mark.slow
 def test_report_names_rejected_options_and_cost_and_cached_replies_cost_no_call(whole):
     for option in ("stop", "temperature"):
         note = f"the server refuses {option}, which is left out"
@@ -234,6 +240,7 @@ def test_tasks_with_faults_are_resumed(whole):
     assert timeless(home / "run") == whole.rows
 
 
+@pytest.mark.slow
 def test_show_lists_the_tasks_and_prints_a_prompt(whole):
     status, out, err = call(whole.home, "show", "whole")
     assert (status, err, len(out.splitlines())) == (0, "", len({row["task_id"] for row in whole.rows}))
@@ -275,6 +282,7 @@ def games(home, server):
     return file
 
 
+@pytest.mark.slow
 def test_a_run_with_too_few_solved_tasks_fails_in_one_line(home, server):
     args = run_args(server, "--max-trials", "2", "--out", "run", "--fail-below")
     assert call(home, *args, "0.6")[::2] == (0, ""), "one of three tasks has failed, which is not an error"
@@ -284,6 +292,7 @@ def test_a_run_with_too_few_solved_tasks_fails_in_one_line(home, server):
     assert json.loads(out)["below_gate"] == ["run solved 2 of 3 tasks (66.7%), which is below 0.7"]
 
 
+@pytest.mark.slow
 def test_no_share_of_solved_tasks_makes_up_for_a_fault(home, server):
     server.drops = {"3"}
     status, out, err = call(home, *run_args(server, "--max-trials", "2", "--retries", "1", "--fail-below", "0.6"))
@@ -299,6 +308,7 @@ def test_a_mistaken_gate_is_named_before_anything_runs(home, server):
         assert gate[1].removeprefix("./") in one_line(err)
 
 
+@pytest.mark.slow
 def test_a_gate_of_an_experiment_judges_each_of_its_runs(home, games):
     assert call(home, "experiment", str(games), "--fail-below", "0.3")[0] == 0
     status, out, err = call(home, "experiment", str(games), "--fail-below", "0.5", "--json")
@@ -311,6 +321,7 @@ def test_a_gate_of_an_experiment_judges_each_of_its_runs(home, games):
     assert call(home, "experiment", str(games), "--fail-below", "0.5", "--not-worse-than", before)[0] == 0
 
 
+@pytest.mark.slow
 def test_experiment_is_estimated_run_and_resumed(home, games, server):
     file = games
     assert len(json.loads(call(home, "experiment", str(file), "--dry-run", "--json")[1])["runs"]) == 2
@@ -382,6 +393,7 @@ def test_sigterm_stops_a_command_and_leaves_the_handlers(interrupted):
             signal.signal(number, handler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("args", [("run", "--help"), ("--version",)])
 def test_help_and_version_are_quick(home, args):
     code = (
@@ -431,6 +443,7 @@ def test_runs_are_listed_the_newest_first(tmp_path):
     assert "there is no folder nowhere" in one_line(call(tmp_path, "list", "nowhere")[2])
 
 
+@pytest.mark.slow
 def test_a_report_is_opened_in_the_browser(tmp_path):
     run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
     browser = tmp_path / "browser"
@@ -452,6 +465,7 @@ def test_a_page_in_a_mistyped_folder_is_refused(tmp_path):
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.slow
 def test_the_demo_plays_both_strategies_writes_a_page_and_plays_nothing_twice(home):
     status, out, err = call(home, "demo", "--games", "1")
     assert status == 0
@@ -471,6 +485,7 @@ def test_the_demo_plays_both_strategies_writes_a_page_and_plays_nothing_twice(ho
         assert (home / "runs" / "demo" / strategy / "trials.jsonl").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.slow
 def test_a_watched_page_grows_with_the_run_and_stops_reloading_at_ctrl_c(tmp_path):
     run = folder(tmp_path / "run", [row("a", 1, False)], ["a", "b"])
     page = tmp_path / "page.html"

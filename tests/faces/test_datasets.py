@@ -43,6 +43,7 @@ def write(folder, kind, rows=ROWS):
         getattr(part, f"to_{kind}")(str(folder / f"{split}.{kind}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "tasks", "split"),
     [("saved", "", "test"), ("parquet", "", "test"), ("json", "", "test"), ("parquet", "/test.parquet", "train")],

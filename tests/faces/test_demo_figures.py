@@ -7,6 +7,8 @@ from langgraph_reflexion.lab.experiments.figures import write_figures
 from tests.docs.demo_figures import CURVES, DRAWN, MATCHES, ROOT, differences, points
 from tests.support.run_folders import folder, row
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def runs(tmp_path):

@@ -1,5 +1,7 @@
 """The report on the code's density counts what it says."""
 
+import pytest
+
 from tests.support.density import Density, arrows_up, floors, report
 
 SOURCE = '''
@@ -32,6 +34,7 @@ def test_rooms_of_a_circle_share_a_floor():
     assert arrows_up(arrows) == [("graph", "nodes"), ("nodes", "graph")]
 
 
+@pytest.mark.slow
 def test_the_report_has_both_tables():
     lines = report().splitlines()
     assert any(line.startswith("nodes ") for line in lines)

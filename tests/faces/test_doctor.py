@@ -31,6 +31,7 @@ def test_the_sandbox_that_is_used_is_the_first_that_works(home):
     assert re.search(r"^  bubblewrap +works, and is used$", out, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_model_that_answers_is_asked_once(home):
     with ModelServer(ScriptedChatModel(replies=["yes"])) as server:
         status, out, _ = call(home, "doctor", "--model", "openai:small", "--base-url", server.url)

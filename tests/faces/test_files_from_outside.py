@@ -86,6 +86,7 @@ def test_a_pipe_is_not_waited_for(tmp_path, read):
     assert "is not an ordinary file" in said(read, file)
 
 
+@pytest.mark.slow
 def test_a_gzipped_file_without_end(tmp_path):
     file = tmp_path / "tasks.jsonl"
     # A file may have several packed parts, and is as long as all of them.

@@ -19,6 +19,7 @@ def problems(tmp_path):
     return write(tmp_path / "problems.jsonl.gz", [*PROBLEMS, UNGRADABLE])
 
 
+@pytest.mark.slow
 def test_json(problems, tmp_path):
     rows = [
         # Samples of HumanEval, and of EvalPlus.
@@ -42,6 +43,7 @@ def test_json(problems, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_text(problems, tmp_path):
     rows = [{"task_id": "Mine/next", "samples": ["    return n + 1\n", "    return n - 1\n"]}]
     solutions = write(tmp_path / "solutions.jsonl", rows)
@@ -63,6 +65,7 @@ def test_an_error_is_one_line(problems, tmp_path):
     assert "no solution of 1 problem (Mine/next)" in one_line(err)
 
 
+@pytest.mark.slow
 def test_several_rows_are_several_samples(problems, tmp_path):
     rows = [{"task_id": "Mine/twice", "completion": code} for code in (RIGHT, *[WRONG] * 3, *[RIGHT] * 6)]
     rows += [{"task_id": "Mine/next", "completions": [WRONG] * 12}]

@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.run_folders import folder, row
 
 
+@pytest.mark.slow
 def test_imports_are_light():
     script = """
 import sys
@@ -20,6 +23,7 @@ print(*(unused | {"langgraph_reflexion.lab.experiments"}) & set(sys.modules))
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
 
 
+@pytest.mark.slow
 def test_reading_a_run_imports_no_langchain(tmp_path):
     run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
     script = """

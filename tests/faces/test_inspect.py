@@ -11,6 +11,7 @@ from langgraph_reflexion.envs import ENVIRONMENTS, load_environment
 pytestmark = pytest.mark.extra("inspect")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -29,6 +30,7 @@ def test_settings_are_checked_before_the_first_sample(name, value, words):
         reflexion_agent("alfworld", **{name: value})
 
 
+@pytest.mark.slow
 @pytest.mark.extra("webshop")
 @pytest.mark.needs("sandbox")
 def test_every_environment_is_a_task_with_the_settings_of_a_run():

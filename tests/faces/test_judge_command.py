@@ -8,6 +8,8 @@ from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.cli import call
 from tests.support.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 AGENT = """
 def agent(task: str) -> str:
     return task.removeprefix("Say ").removesuffix("!")

@@ -12,6 +12,8 @@ from tests.support.cli import call
 from tests.support.loopback import Answer, Listener
 from tests.support.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 
 def reply(messages):
     """Reflect in the words of the person."""

@@ -62,6 +62,7 @@ def test_list_and_show(store):
     assert "Recalled for t9, trial 1, which failed" in shown
 
 
+@pytest.mark.slow
 def test_a_lesson_is_edited_retired_and_restored(store, tmp_path):
     (tmp_path / "new.txt").write_text("Go right instead.\n")
     for file, given, text in ((str(tmp_path / "new.txt"), None, "Go right instead."), ("-", "Go on.", "Go on.")):
@@ -261,6 +262,7 @@ def test_pending_lessons_are_listed_with_their_signs_and_decided_on(reviewed):
         output("approve", reviewed, lesson_id(HOSTILE), "--by", " ")
 
 
+@pytest.mark.slow
 def test_learning_later_is_finished_by_the_command(tmp_path):
     file = tmp_path / "lessons.db"
     asked = []

@@ -100,6 +100,7 @@ def outcomes(folder):
 SOLVED = [("1", 1, True), ("2", 1, False), ("2", 2, True)]
 
 
+@pytest.mark.slow
 def test_agent_is_run_reported_and_shown(home):
     status, out, err = call(home, *CHECKED)
     assert (status, err, "2 solved in " in out) == (0, "", True)
@@ -116,6 +117,7 @@ def test_agent_is_run_reported_and_shown(home):
     assert "Reflection: Italy's is Rome." in out
 
 
+@pytest.mark.slow
 def test_the_truth_is_in_no_recorded_prompt_and_in_nothing_that_is_kept(home):
     assert call(home, *CHECKED, "--truth", "checks.py:knows")[0] == 0
     assert outcomes(home / "run") == SOLVED
@@ -140,6 +142,7 @@ def test_a_run_that_is_killed_and_resumed_keeps_its_truth(home):
     assert settings["truth"] == "checks.py:knows"
 
 
+@pytest.mark.slow
 def test_an_experiment_file_names_the_truth(home):
     (home / "matrix.toml").write_text(
         '[common]\nevaluator = "checks.py:verify"\ntruth = "exact"\n[matrix]\nstrategies = ["retry"]\n'
@@ -150,6 +153,7 @@ def test_an_experiment_file_names_the_truth(home):
     assert json.loads(run.read_text())["settings"]["truth"] == "exact"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("evaluator", "options", "solved"),
     [
@@ -168,6 +172,7 @@ def test_evaluators_by_name_and_options_of_runs(home, evaluator, options, solved
 PLAIN = ("--tasks", "tasks.jsonl", "--evaluator", "exact", "--strategy", "retry")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["function", "from_loop"])
 def test_a_function_without_a_model_runs_under_a_strategy_that_needs_none(home, name):
     status, out, err = call(home, "run", f"my_agent.py:{name}", *PLAIN, "--json")
@@ -265,6 +270,7 @@ def test_ctrl_c_ends_a_command_that_hangs_and_its_children(home):
             time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "words"),
     [
@@ -317,6 +323,7 @@ def test_wrapped_agent_and_environment_are_found_in_files(home, monkeypatch):
     forget(home)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "solved", "run"),
     [
@@ -353,6 +360,7 @@ def listed(home, *more):
     return json.loads(call(home, "lessons", "list", "lessons.db", "--json", *more)[1])
 
 
+@pytest.mark.slow
 def test_a_batch_uses_the_lessons_of_each_rows_user(home):
     (home / "tasks.jsonl").write_text(TICKETS)
     assert call(home, *OF_USERS)[0] == 0
@@ -424,6 +432,7 @@ def test_an_observer_hears_of_each_tool_call_of_an_agent(home):
     assert actions == [("1", 1, 'look_up(word="France")'), ("1", 2, 'look_up(word="Paris")')]
 
 
+@pytest.mark.slow
 def test_criteria_of_a_file_are_judged(home):
     run = ["run", "my_agent.py:function", "--tasks", "tasks.jsonl", "--out", "run", "--strategy", "feedback"]
     judge = ScriptedChatModel(replies=lambda messages: "Evidence: Paris\nMissing: nothing\nMet: yes")
@@ -435,6 +444,7 @@ def test_criteria_of_a_file_are_judged(home):
     assert "1. names a capital" in judge.prompts[0][0].text
 
 
+@pytest.mark.slow
 def test_a_batch_whose_judge_has_never_answered_stops(home):
     """A single call returns the agent's answer with a fault; of a batch, every task would end so."""
     run = ["run", "my_agent.py:function", "--tasks", "tasks.jsonl", "--out", "run", "--evaluator", "llm"]

@@ -40,6 +40,7 @@ def shown(page):
 
 
 # langgraph-supervisor imports names that LangGraph has moved.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 @pytest.mark.parametrize("page", [shown(page) for page in PAGES if page.blocks])
 def test_page_code_runs(page, reader):
@@ -131,6 +132,7 @@ OBJECT = re.compile(r"\b(langgraph_reflexion(?:\.\w+)*):(\w+)")
 """How a command names a class or a graph of the package."""
 
 
+@pytest.mark.slow
 def test_no_space_stands_before_a_percent_sign():
     files = sorted((ROOT / "notebooks").glob("*.ipynb"))
     notebooks = [(file.name, file.read_text(encoding="utf-8")) for file in files]
@@ -140,6 +142,7 @@ def test_no_space_stands_before_a_percent_sign():
     assert spaced == []
 
 
+@pytest.mark.slow
 def test_links_resolve():
     broken = []
     for page in PAGES:
@@ -178,6 +181,7 @@ def test_commands_in_sentences_are_valid():
                 assert check(code), f"{page.name}: {code}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if REGION.search(page.text)], ids=lambda page: page.name)
 def test_generated_part_is_up_to_date(page):
     assert regenerated(page.text) == page.text, "rewrite it: python -m tests.docs.generated"

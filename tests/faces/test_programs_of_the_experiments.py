@@ -33,6 +33,7 @@ def test_a_plain_prompt_holds_the_description_and_one_sentence():
     assert len(said.replace(task["instruction"], "").split()) < 25
 
 
+@pytest.mark.slow
 def test_visible_tests_are_the_examples_in_the_description_and_no_model_writes_any():
     environment = load_environment(f"{PROGRAMS}:VisibleTests")
     task = next(each for each in environment.tasks() if ">>>" in each["instruction"])
@@ -45,6 +46,7 @@ def test_visible_tests_are_the_examples_in_the_description_and_no_model_writes_a
     assert final["trials"][0]["verdict"] is True
 
 
+@pytest.mark.slow
 def test_the_first_actions_of_a_run_are_counted_by_their_form_and_possibility(tmp_path):
     settings = RunSettings(environment="alfworld", split="generated-134", limit=2, max_trials=2, strategy="retry")
     run(settings, tmp_path / "two-games")
@@ -77,6 +79,7 @@ def write_rows(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+@pytest.mark.slow
 def test_judges_are_counted_by_the_truth_and_errors_apart(tmp_path):
     right, wrong = [True, True], [True, False]
     wire = {"calls": 2, "prompt_tokens": 100, "completion_tokens": 10, "forms": {"text": 2}}

@@ -17,6 +17,8 @@ from tests.faces.experiments.test_resume import timeless
 from tests.support.cli import KEY, call, home, run_args, server
 from tests.support.poison import edit, folder_made, poisons
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["folder_made", "home", "server"]  # fixtures
 
 

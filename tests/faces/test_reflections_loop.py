@@ -24,6 +24,7 @@ def ask(url):
     return answered["choices"][0]["message"]["content"]
 
 
+@pytest.mark.slow
 def test_replies_are_kept_by_prompt_and_occurrence(tmp_path):
     file = tmp_path / "replies.db"
     with ModelServer(ScriptedChatModel(replies=["1", "2", "3"])) as server:
@@ -36,6 +37,7 @@ def test_replies_are_kept_by_prompt_and_occurrence(tmp_path):
             assert ask(keeper.url) == "3"
 
 
+@pytest.mark.slow
 def test_a_random_mark_makes_no_other_prompt(tmp_path):
     bodies = [
         {"model": "any", "messages": [{"role": "user", "content": f"<a-{mark}> A number?"}]} for mark in (12, 7)
@@ -51,6 +53,7 @@ def test_a_random_mark_makes_no_other_prompt(tmp_path):
         assert [answer["choices"][0]["message"]["content"] for answer in answers] == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_a_run_is_read_and_a_repeat_is_free(tmp_path, capfd):
     tasks, cache = tmp_path / "tasks.jsonl", tmp_path / "replies.db"
     tasks.write_text(TASK)
@@ -107,6 +110,7 @@ def test_a_missing_mark_is_named(tmp_path):
         write_marks(tmp_path / "1.csv", ["yyyy", ["", "y", "y", "y"]])
 
 
+@pytest.mark.slow
 def test_any_command_runs_with_the_replies_kept(tmp_path, capfd):
     asking = "import httpx, sys; print(httpx.get(sys.argv[1] + '/models').status_code)"
     with ModelServer(ScriptedChatModel(replies=["1"])) as server:

@@ -27,6 +27,7 @@ TOLD = [name for name in TRIES_AGAIN if name not in ("retry-loop", "this-retry",
 """Those that tell the next attempt, or the model that writes to it, what the check has said."""
 
 pytestmark = [
+    pytest.mark.slow,
     # RubricMiddleware is in beta, and the packages' clients leave sockets and loops to the collector of garbage.
     pytest.mark.filterwarnings("ignore"),
 ]

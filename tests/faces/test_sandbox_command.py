@@ -23,6 +23,7 @@ def test_probes(tmp_path):
     assert all(f"{name}: " in text for name in BACKENDS)
 
 
+@pytest.mark.slow
 def test_exec(tmp_path):
     columns.needs("bubblewrap")
     (tmp_path / "old").write_text("old")
@@ -41,6 +42,7 @@ def test_invalid_option_prints_one_line(tmp_path, option, value):
     assert (status, option in one_line(err) or value in err) == (2, True)
 
 
+@pytest.mark.slow
 def test_terminal_is_restored():
     columns.needs("bubblewrap")
     ours, theirs = os.openpty()

@@ -44,6 +44,7 @@ def test_langgraph_json_names_every_graph():
     assert all(vars(studio)[name] == SERVED[name].serve for name in ENVIRONMENTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVED)
 async def test_form_settings_and_diagram(name):
     factory = SERVED[name]
@@ -78,6 +79,7 @@ def test_a_form_offers_the_evaluators_for_its_tasks(name, evaluators):
         assert f"`{other}`" not in schema["description"]
 
 
+@pytest.mark.slow
 async def test_answers_are_matched_by_meaning(monkeypatch):
     hotpotqa = SERVED["hotpotqa"]
     monkeypatch.setenv("OPENAI_API_KEY", "any")
@@ -91,6 +93,7 @@ async def test_answers_are_matched_by_meaning(monkeypatch):
     assert final["trials"][-1]["success"] is False, "by the exact match"
 
 
+@pytest.mark.slow
 async def test_criteria_in_words_replace_the_evaluator(monkeypatch):
     hotpotqa = SERVED["hotpotqa"]
     monkeypatch.setenv("OPENAI_API_KEY", "any")
@@ -147,6 +150,7 @@ def alfworld(monkeypatch, tmp_path):
     return SERVED["alfworld"]
 
 
+@pytest.mark.slow
 async def test_several_runs_on_one_thread(alfworld):
     tasks = load_environment("alfworld").tasks(limit=3)
     settings = alfworld.form(max_trials=1, max_actions=1, approve_actions=["go_to"])
@@ -338,6 +342,7 @@ def naming(folder):
     return {"id": "own", "instruction": "Read it.", "data": data}
 
 
+@pytest.mark.slow
 async def test_a_client_names_no_folder_of_the_host(workspace, small, secret):
     async with workspace.graph(workspace.form(**small, max_trials=1, max_actions=1)) as graph:
         with pytest.raises(ConfigurationError, match="not one of the tasks"):
@@ -363,6 +368,7 @@ async def edit(factory, model, change, as_node=None):
         return "", (await graph.aget_state(THREAD)).values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_node", [None, "reset", "observe", "reflect", "heuristic_check"])
 async def test_a_task_that_was_replaced_in_the_state_is_refused(workspace, small, secret, as_node):
     def replaced(state):
@@ -375,6 +381,7 @@ async def test_a_task_that_was_replaced_in_the_state_is_refused(workspace, small
     assert CANARY not in str({**state, "task": None})
 
 
+@pytest.mark.slow
 async def test_a_snapshot_that_was_edited_in_the_state_is_refused(workspace, small, tmp_path):
     def edited(state):
         tree = f"--output={tmp_path / 'out'}"

@@ -9,6 +9,7 @@ from tests.support.token_cost import BY_HAND, WORLDS, is_review, played, tables,
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "wrap-an-agent.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["create_reflexion", "ReflexionMiddleware"])
 @pytest.mark.parametrize(("name", "most"), [("SQL", 1_200), ("pytest", 1_400)])
 def test_no_call_more_than_by_hand_and_few_tokens(name, most, loop):

@@ -17,6 +17,8 @@ from langgraph_reflexion.lab.experiments.runner import run
 from langgraph_reflexion.lab.run_settings import RunSettings
 from tests.support.tools import lacking, need
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EVERY = ["--all"] if os.environ.get("EVERY_TRAP") else []
 """Each field gets one trap, or with EVERY_TRAP=1 one after the other: half an hour (docs/contributing.md)."""

@@ -39,6 +39,7 @@ def whole(tmp_path_factory):
     return timeless(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("poison", "kind"),
     [*((poison, "latest") for poison in POISONS), ("one argument", "history"), ("json", "history")],
@@ -76,6 +77,7 @@ def test_a_pending_write_of_somebody_else_runs_nothing(folder_made, tmp_path):
     assert not folder_made.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poison", POISONS)
 def test_a_cached_reply_of_somebody_else_runs_nothing_and_names_the_file(poison, folder_made, tmp_path):
     file = tmp_path / "replies.db"
@@ -87,6 +89,7 @@ def test_a_cached_reply_of_somebody_else_runs_nothing_and_names_the_file(poison,
     assert not folder_made.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encoding", "content"),
     [
@@ -209,6 +212,7 @@ def planning(folder, *args, **environment):
     return subprocess.run(program, cwd=folder, env=os.environ | environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_type_of_an_agent_is_not_read_and_the_error_says_how_to_allow_it(tmp_path):
     done = planning(tmp_path)
     error = next(line for line in done.stderr.splitlines() if "ConfigurationError: " in line)
@@ -217,6 +221,7 @@ def test_a_type_of_an_agent_is_not_read_and_the_error_says_how_to_allow_it(tmp_p
     assert "LANGGRAPH_STRICT_MSGPACK=true" in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "environment"), [(["allow"], {}), ([], {"LANGGRAPH_STRICT_MSGPACK": "true"})], ids=["saver", "process"]
 )

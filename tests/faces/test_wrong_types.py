@@ -86,6 +86,7 @@ def fails_of(folder, file, changes):
     return fails
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
 def test_a_wrong_type_is_read_or_refused_in_one_line(real, tmp_path, file):
     folder = shutil.copytree(real, tmp_path / "run")

@@ -68,6 +68,7 @@ def test_an_agent_is_wrapped_as_it_is():
     json.dumps({key: value for key, value in final.items() if key != "messages"})
 
 
+@pytest.mark.slow
 def test_in_and_out_through_messages():
     agent, model = guesser()
     graph = wrapped(agent, strategy="last_attempt_and_reflexion").compile(checkpointer=InMemorySaver())
@@ -87,6 +88,7 @@ def test_in_and_out_through_messages():
     assert [message.text for message in model.prompts[-1][:5]][-2:] == ["It is 3.", model.prompts[-1][4].text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verifier", "solved", "feedback"),
     [
@@ -152,6 +154,7 @@ def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again():
     assert graph.invoke(None, THREAD)["status"] == "solved"
 
 
+@pytest.mark.slow
 def test_a_wrong_key_inside_an_agent_stops_the_run_and_a_wrong_path_is_a_bug():
     with ModelServer(faults=["wrong-key"]) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="k" * 20, max_retries=0)
@@ -198,6 +201,7 @@ def loop(said=None, seconds=0.0):
     return StateGraph(MessagesState).add_node(think).add_edge(START, "think").add_edge("think", "think").compile()
 
 
+@pytest.mark.slow
 def test_a_budget_stops_an_agent_between_its_steps():
     agent = loop(lambda state: len(state["messages"]), seconds=0.05)
     final = solve(agent, budgets=lr.Budgets(run=lr.Budget(seconds=0.2)))
@@ -209,6 +213,7 @@ def test_a_budget_stops_an_agent_between_its_steps():
     assert len(model.prompts) <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "reason", "actions"),
     [

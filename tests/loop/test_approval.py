@@ -60,6 +60,7 @@ def test_an_edited_action_is_done_and_recorded_instead():
     assert final["trajectory"][0]["action"]["text"] == "add 3"
 
 
+@pytest.mark.slow
 def test_a_rejected_action_is_not_done_in_a_rebuilt_episode_either_and_the_actor_is_told_why():
     environment, model, graph = build(["Action: add 7", *WIN])
     graph.invoke(INPUT, THREAD)

@@ -100,6 +100,7 @@ def test_an_episode_survives_from_one_event_loop_to_another(sums):
     assert sums.log == ["open", "close"]
 
 
+@pytest.mark.slow
 async def test_tasks_run_at_once_in_any_loop(sums):
     graph, _ = compiled(lambda _: "Action: add 3", sums)
     finals = await asyncio.gather(*(graph.ainvoke({"task": task}) for task in sums.tasks() * 10))
@@ -117,6 +118,7 @@ def test_an_error_of_a_step_is_a_fault(sums):
     assert (final["status"], "ConnectionResetError: gone" in final["fault"]) == ("fault", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", ["test's loop", "background loop"])
 async def test_a_cancelled_step_is_cancelled_and_its_episode_closed(sums, inside):
     pool, task = EpisodePool(sums), sums.tasks()[0]
@@ -137,6 +139,7 @@ async def test_a_cancelled_step_is_cancelled_and_its_episode_closed(sums, inside
     assert sums.log[3:] == ["open", "close"]
 
 
+@pytest.mark.slow
 async def test_an_episode_that_starts_too_late_is_closed(sums):
     class Slow(Sums):
         async def start(self, task):

@@ -34,6 +34,7 @@ def finished(final):
     return final["status"] == "failed" and [trial["actions"] for trial in final["trials"]] == [10]
 
 
+@pytest.mark.slow
 async def test_neither_callers_nor_recursion_limits_cut_it_short():
     graph = long_run()
     parent = StateGraph(ReflexionState).add_node("solve", graph).add_edge(START, "solve")
@@ -93,6 +94,7 @@ def run(compiled):
     return compiled.invoke(INPUT, {"recursion_limit": 1000})
 
 
+@pytest.mark.slow
 def test_the_nodes_connected_again_are_the_same_graph():
     graph = made()
     again = connected(graph.loop, graph.rules)

@@ -24,6 +24,7 @@ def played(cache, seed=0):
     return final, len(model.prompts)
 
 
+@pytest.mark.slow
 def test_a_repeated_run_is_answered_from_the_cache_and_costs_nothing():
     cache = InMemoryCache()
     first, asked = played(cache)
@@ -53,6 +54,7 @@ def test_trials_with_the_same_prompt_do_not_share_replies():
     assert len(model.prompts) == 12
 
 
+@pytest.mark.slow
 def test_a_cache_file_keeps_models_and_settings_apart_and_no_key(tmp_path):
     path, key = tmp_path / "deep" / "answers.db", "k" * 20
     calls = [

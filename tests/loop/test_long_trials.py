@@ -34,6 +34,7 @@ def steps_of(number, observation, thought, action):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_a_long_trial_is_shown_in_bounded_form(name):
     steps = steps_of(*SIZES[name])
@@ -54,6 +55,7 @@ def test_a_trial_that_fits_is_shown_whole():
     assert bounded_trial([]) == []
 
 
+@pytest.mark.slow
 def test_steps_keep_their_numbers():
     steps = steps_of(20_000, 10, 10, 10)
     shown = bounded_trial(steps)
@@ -111,6 +113,7 @@ class CountingSaver(InMemorySaver):
         await super().aput_writes(config, writes, *task)
 
 
+@pytest.mark.slow
 async def test_a_late_step_writes_as_much_as_an_early_one():
     [*_, task] = Counter().tasks("hard")
     model = ScriptedChatModel(replies=[f"Action: add {number}" for number in range(10, 40)])

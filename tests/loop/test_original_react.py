@@ -86,6 +86,7 @@ def test_every_reflection_is_kept_and_none_is_shown_when_reflecting():
     assert not any("Lesson" in text for text in reflecting)
 
 
+@pytest.mark.slow
 def test_only_the_newest_reflection_follows_the_last_attempt():
     model = player(answers_at=2)
     final, question = play(model, strategy="last_attempt_and_reflexion")
@@ -106,6 +107,7 @@ def test_the_last_attempt_does_not_repeat_the_paragraphs():
     assert again.index(f"went:\n{question}\nThought: thinking 1") < again.index(paragraphs)
 
 
+@pytest.mark.slow
 def test_a_long_attempt_is_shown_without_its_longest_observations():
     words = "Very long title of a page " * 60
     model = player(observe=lambda number: f"{words}{number}" if number in (2, 4, 5) else f"Page {number}")

@@ -116,6 +116,7 @@ def prompts_of(name, actor, layout):
     return environment, asked["act"][-1 if actor == "code" else 0], asked["reflect"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "actor"), SHIPPED, ids=lambda each: each)
 def test_examples_are_turns_whose_roles_alternate(name, actor):
     environment, acting, reflecting = prompts_of(name, actor, "turns")

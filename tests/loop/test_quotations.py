@@ -143,6 +143,7 @@ TEXTS = st.lists(st.one_of(ENDS, MARKED, BEFORE, st.text(max_size=4)), max_size=
 
 
 # The first example loads the templates.
+@pytest.mark.slow
 @settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS, TEXTS, TEXTS)
 def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, observation, feedback):
@@ -166,6 +167,7 @@ def test_no_text_of_a_trial_begins_a_line_with_a_mark(opening, thought, action, 
     assert marks_in(told) == [*steps, "(End of"]
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_no_reflection_that_a_page_has_dictated_begins_a_line_like_a_step(text):
     notes = [{"trial": 1, "text": read_reflection(text)}]
@@ -174,6 +176,7 @@ def test_no_reflection_that_a_page_has_dictated_begins_a_line_like_a_step(text):
     assert not {"Thought:", "Action:", "Observation:"} & {mark.strip().title() for mark in marks_in(prompt)}
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_a_quotation_says_the_same(text):
     lines = [line.rstrip() for line in text.splitlines()]

@@ -19,6 +19,7 @@ from tests.support.model_server import ModelServer
 from tests.support.toys import AT_ONCE, INPUT, THREAD, Counter, asks_for, compiled, count_to, counting_badly, play
 
 
+@pytest.mark.slow
 def test_the_31st_action_is_the_last_and_may_still_solve_the_task():
     environment = Counter(limit=99)
     final, _ = play(["Action: add 1"] * 31, environment, count_to(31), max_trials=1)
@@ -58,6 +59,7 @@ def test_each_of_two_thoughts_in_a_row_is_one_where_the_heuristic_counts_thought
     assert (final["trials"][0]["stop_reason"], len(final["trajectory"])) == ("hallucination", 2)
 
 
+@pytest.mark.slow
 def test_the_last_failed_trial_is_reflected_on_once_as_in_algorithm_1():
     graph, model = compiled(counting_badly, saver=InMemorySaver(), profile=AT_END)
     final = graph.invoke(INPUT, THREAD)
@@ -71,6 +73,7 @@ def test_the_last_failed_trial_is_reflected_on_once_as_in_algorithm_1():
     assert [asks_for(prompt) for prompt in model.prompts].count("reflect") == 2
 
 
+@pytest.mark.slow
 def test_a_paused_task_that_may_have_no_more_trials_ends_with_the_one_in_flight():
     graph, _ = compiled(counting_badly, saver=InMemorySaver())
     for given in (INPUT, None):
@@ -111,6 +114,7 @@ def test_a_fault_in_the_last_reflection_is_a_note_beside_those_of_its_calls():
     assert final["notes"] == [rejected, dead]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "replies", "asked"),
     [
@@ -181,6 +185,7 @@ def test_a_fault_while_acting_keeps_earlier_trials():
     assert final["trials"][1]["usage"]["act"]["llm_calls"] == 2
 
 
+@pytest.mark.slow
 def test_a_fault_while_reflecting_leaves_the_trial_failed_and_can_be_retried():
     graph, _ = compiled(failing_at(6, DOWN), saver=InMemorySaver(), **ONCE)
     fault = graph.invoke(INPUT, THREAD)
@@ -193,6 +198,7 @@ def test_a_fault_while_reflecting_leaves_the_trial_failed_and_can_be_retried():
     assert [lesson["trial"] for lesson in final["reflections"]] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_fault_while_judging_can_be_retried_without_another_action():
     judge = ScriptedChatModel(replies=["Verdict: no", "Lesson 1.", DOWN, "Verdict: no"])
     options = {"reflection_model": judge, "evaluator": "llm", "max_trials": 2}
@@ -257,6 +263,7 @@ def test_the_record_of_a_fault_stays_small():
     assert "very long" in final["trials"][0]["fault"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("profile", "strict"), [("paper", False), ("upstream", True)])
 def test_text_that_is_no_command_is_answered_as_the_original_does_under_upstream(profile, strict):
     world = load_environment("alfworld")

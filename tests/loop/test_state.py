@@ -43,6 +43,7 @@ def seeds(task=None, seed=0):
     return play(counting_badly, task=task, options=lr.ModelOptions(seed=seed))[1].seeds
 
 
+@pytest.mark.slow
 def test_every_call_has_its_own_seed_which_only_run_and_task_determine():
     drawn = seeds()
     assert len(drawn) == len(set(drawn)) == 15

@@ -49,6 +49,7 @@ def test_an_agents_answer_is_streamed_by_token_once_with_its_trial_and_its_id():
     assert chunks[-1][1]["messages"][-1].id == streamed[-1][0].id
 
 
+@pytest.mark.slow
 async def test_it_is_streamed_by_token_once_in_every_other_way():
     stream = around_an_agent().astream(TASK, stream_mode="messages")
     assert said([chunk async for chunk in stream]) == TOKENS
@@ -59,6 +60,7 @@ async def test_it_is_streamed_by_token_once_in_every_other_way():
     assert {part["ns"] for part in parts} == {()}, "it belongs to the outermost graph"
 
 
+@pytest.mark.slow
 def test_an_environments_events_tell_of_trials_actions_verdicts_and_reflections():
     graph, _ = compiled(["Action: add 1", "Action: add 9", "Add less.", "Action: add 3"], Counter(limit=2))
     events = list(graph.stream(INPUT, stream_mode="custom"))

@@ -25,6 +25,7 @@ def expected():
     return timeless(compiled().invoke(INPUT))
 
 
+@pytest.mark.slow
 async def test_a_graph_runs_inside_a_running_loop_as_in_a_notebook(expected):
     assert timeless(list(compiled().stream(INPUT, stream_mode="values"))[-1]) == expected
     assert timeless([state async for state in compiled().astream(INPUT, stream_mode="values")][-1]) == expected
@@ -94,6 +95,7 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_an_interrupt_cancels_the_call(interruptible):
     ended = threading.Event()
 

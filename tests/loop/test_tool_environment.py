@@ -100,6 +100,7 @@ def toolkit(tmp_path):
     engine.dispose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actor", ACTORS)
 def test_the_sql_toolkit_is_an_environment(toolkit, actor):
     environment = ToolEnvironment(toolkit, ["What does a pen cost?"], lambda task, answer: "3" in answer)
@@ -240,6 +241,7 @@ def test_a_stopped_trial_whose_world_was_lost_is_a_fault_and_then_begins_anew():
     assert observations(final)[:3] == WRITTEN[:3]
 
 
+@pytest.mark.slow
 def test_conformance():
     environment, _ = notebook(replayable=True)
     check_environment(environment, actions=["write[a]", 'write[{"text": "b, [c]"}]', "write[d\ne]"])

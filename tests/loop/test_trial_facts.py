@@ -38,6 +38,7 @@ def test_a_repeated_action_and_the_stop_are_told():
     ]
 
 
+@pytest.mark.slow
 def test_a_trial_that_is_too_long_is_not_said_to_repeat_itself():
     [unknown, stopped] = facts(lambda done: f"fly {done}")
     assert "31 of the 31 actions" in unknown
@@ -114,6 +115,7 @@ def test_pages_that_a_search_has_named_and_that_were_not_read_are_told():
     assert any(fact.startswith("Named by a search, and never read: ") for fact in facts)
 
 
+@pytest.mark.slow
 def test_a_repeated_and_a_refused_action_are_told():
     actions = ["read[]", "read[]", "go sideways", "read[]", "go up", "go down", "go up", "go down"]
     [_, second], _ = told(Counter(), lambda done: actions[done], heuristic=eight_actions)
@@ -137,6 +139,7 @@ def test_the_next_trial_is_told_unless_it_is_to_see_nothing(strategy, shown):
     assert (TOLD in second) == shown
 
 
+@pytest.mark.slow
 def test_without_the_switch_no_prompt_has_them():
     with_switch, _ = told(Counter(), lambda done: "read[]")
     without, _ = told(Counter(), lambda done: "read[]", memory=Memory())

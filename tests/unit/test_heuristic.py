@@ -96,6 +96,7 @@ cyclic = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cyclic, st.integers(1, 35), st.integers(1, 4))
 def test_heuristic_matches_a_naive_reading_of_the_paper(trajectory, max_actions, max_cycles):

@@ -9,6 +9,7 @@ TASKS = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "experiments" / 
 FAMILIES = TASKS["FAMILIES"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_each_task_has_a_right_answer_which_is_accepted_in_a_block_of_code_too(family):
     for task in TASKS["tasks_of"](family, seed=1):

@@ -111,6 +111,7 @@ def seconds(read, unit, head="", tail="", length=1_000_000):
     return thread_time() - began
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_an_endless_reply_is_read_quickly(name):
     read = reader(name)

@@ -103,6 +103,7 @@ def examples(folder):
     return [tomllib.loads(text)["example"] for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", DOMAINS)
 def test_environment_gives_every_observation(folder, tmp_path):
     solved, failed = examples(folder)

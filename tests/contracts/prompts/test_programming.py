@@ -28,6 +28,7 @@ def problems_of(example, tmp_path):
     return Programming(path=str(tmp_path / "shown.jsonl"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "example"), SHOWN)
 def test_example_shows_the_actual_output(agent, example, tmp_path):
     need("sandbox", *(["Rust"] if "fn " in example.observation else []))
@@ -47,6 +48,7 @@ def test_example_shows_the_actual_output(agent, example, tmp_path):
     problems.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "rust"])
 def test_the_worked_tests_are_read_and_right(language, tmp_path):
     need("sandbox", *(["Rust"] if language == "rust" else []))

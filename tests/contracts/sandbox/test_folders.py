@@ -54,6 +54,7 @@ def test_landlock_refuses_a_folder_with_files_that_run_on_the_host(tmp_path):
     change(make("landlock"), tmp_path, own=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writable", [False, True])
 def test_sockets_of_the_host_in_a_bound_folder_are_out_of_reach(sandbox, tmp_path, writable):
     source = "import socket; socket.socket(socket.AF_UNIX).connect('socket'); print('reached')"

@@ -15,6 +15,7 @@ def run(sandbox, source, **options):
     return sandbox.run(PYTHON, files={"main.py": source}, **options)
 
 
+@pytest.mark.slow
 def test_streams_are_separate(sandbox):
     source = "import os, sys\nprint(input()); print('no', file=sys.stderr); os.write(3, b'[1]'); sys.exit(7)"
     done = run(sandbox, source, stdin="yes\n")
@@ -45,6 +46,7 @@ def test_collected_files_can_be_passed_to_the_next_run(sandbox):
     assert sandbox.run(unpack, files={"made.tar": done.collected}).text == "b\nmade.tar\nout\nhihi"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "status", "limits"),
     [

@@ -58,6 +58,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow
 def test_errors_have_the_status_and_code_of_openai():
     with ModelServer(always(), faults=[fault for fault in ERRORS for _ in range(2)]) as server:
         for fault, (kind, *expected) in ERRORS.items():
@@ -76,6 +77,7 @@ def test_unknown_fault_is_refused(unknown):
         ModelServer(faults=[None, unknown])
 
 
+@pytest.mark.slow
 def test_reply_and_its_usage():
     with ModelServer(always(COUNTED)) as server:
         model = client(server, stream_usage=True)
@@ -125,6 +127,7 @@ def test_tool_calls():
             assert reply.response_metadata["finish_reason"] == "tool_calls"
 
 
+@pytest.mark.slow
 def test_refusals():
     with ModelServer(always(AIMessage("", additional_kwargs={"refusal": "I will not."}))) as server:
         full, streamed = (ask() for ask in replies(client(server)))
@@ -135,6 +138,7 @@ def test_refusals():
         assert (raised.value.param, client(server).invoke("?").text) == ("tools", "x")
 
 
+@pytest.mark.slow
 def test_a_fault_may_depend_on_the_request():
     with ModelServer(always(), faults=lambda request: None if request.key == KEY else "wrong-key") as server:
         assert client(server).invoke("?").text == SAYS
@@ -161,6 +165,7 @@ def test_a_model_that_cannot_answer_refuses_the_request_once():
         assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_requests_that_are_not_served():
     with ModelServer() as server, openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0) as api:
         assert post(server, b"", **{"Transfer-Encoding": "chunked"})[0] == 411
@@ -168,6 +173,7 @@ def test_requests_that_are_not_served():
             api.responses.create(model="any", input="?")
 
 
+@pytest.mark.slow
 def test_clients_that_hang_or_leave(capfd):
     with ThreadPoolExecutor(1) as executor:
         with ModelServer(faults=["hang"]) as server:

@@ -113,6 +113,7 @@ def test_every_combination_is_a_run_with_the_most_specific_settings(tmp_path):
     assert short.options == {"engine": "native", "language": "de"}
 
 
+@pytest.mark.slow
 def test_the_experiments_of_the_documentation_can_run(tmp_path):
     runs = check(read_experiment(DOCS / "experiments" / "demo.toml"), tmp_path / "out")
     assert [len(each.tasks) for each in runs[:6]] == [20] * 2 + [24] * 4
@@ -212,6 +213,7 @@ def test_estimates_come_from_recorded_runs(tmp_path, server):
     assert "game-retry-toy-s0" in estimate_table(estimates).caption
 
 
+@pytest.mark.slow
 def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path, server):
     text = matrix(server, '[models.far]\nmodel = "openai:far"', seeds="1")
     experiment = read(tmp_path, text.replace("[matrix]", '[matrix]\nmodels = ["far", "toy"]'))
@@ -220,6 +222,7 @@ def test_runs_that_cannot_start_are_refused_and_the_others_run(tmp_path, server)
     assert "OPENAI_API_KEY" in outcomes[0].why
 
 
+@pytest.mark.slow
 def test_runs_one_axis_apart_are_paired_whatever_else_follows_from_it(tmp_path, server):
     text = f"""
         [common]

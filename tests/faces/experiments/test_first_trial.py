@@ -13,6 +13,8 @@ from tests.support.guessing import rows
 from tests.support.model_server import ModelServer
 from tests.support.toys import asks_for
 
+pytestmark = pytest.mark.slow
+
 SHARED_KEYS = ("steps", "observation", "verdict", "success", "score", "stop_reason", "actions", "evaluation")
 
 

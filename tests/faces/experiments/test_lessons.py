@@ -31,6 +31,7 @@ def kept(lessons):
     return asyncio.run(read())
 
 
+@pytest.mark.slow
 def test_a_run_that_learns_takes_one_task_at_a_time_and_can_be_repeated_and_resumed(tmp_path):
     info = play(tmp_path / "one", tmp_path / "1.db", concurrency=8)
     assert (info["settings"]["concurrency"], info["seen"]) == (1, [])
@@ -47,6 +48,7 @@ def test_a_run_that_learns_takes_one_task_at_a_time_and_can_be_repeated_and_resu
         resume(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path):
     lessons = tmp_path / "l.db"
     play(tmp_path / "fill", lessons, limit=4, recall=False)
@@ -66,6 +68,7 @@ def test_frozen_lessons_are_read_in_any_order_and_stay_as_they_are(tmp_path):
         play(tmp_path / "three", tmp_path / "none.db", frozen=True)
 
 
+@pytest.mark.slow
 def test_no_password_is_written_or_shown(tmp_path):
     address = f"postgresql://ann:{PASSWORD}@127.0.0.1:bad/lessons?sslpassword={PASSWORD}"
     settings = RunSettings(environment="hotpotqa", limit=1, lessons=address)

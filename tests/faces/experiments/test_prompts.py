@@ -26,6 +26,8 @@ from tests.support.game import Guessing
 from tests.support.guessing import count_up
 from tests.support.model_server import ModelRequest, ModelServer
 
+pytestmark = pytest.mark.slow
+
 
 def as_request(message):
     """Return a recorded message as OpenAI's API has it."""

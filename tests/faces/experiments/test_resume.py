@@ -50,6 +50,7 @@ class Interrupted:
 SETTINGS = {"numbers": [2, 3], "max_trials": 3, "concurrency": 1, "feedback": "words"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "checkpoints", "every", "forgets"),
     [
@@ -105,6 +106,7 @@ def test_a_fault_before_the_first_trial_is_retried_by_resuming(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "in_step", "first"), [("reflexion", False, 1), ("retry", True, 2)])
 def test_a_run_with_more_trials_continues_with_the_reflection_on_the_last_one(tmp_path, strategy, in_step, first):
     settings = SETTINGS | {"strategy": strategy, "in_step": in_step, "numbers": [1, 3, 9]}
@@ -115,6 +117,7 @@ def test_a_run_with_more_trials_continues_with_the_reflection_on_the_last_one(tm
     assert len(one.prompts) + len(other.prompts) == len(whole.prompts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("in_step", "forgets"), [(False, False), (True, False), (False, True)])
 def test_a_finished_run_stays_as_it_is(tmp_path, in_step, forgets):
     def files():
@@ -140,6 +143,7 @@ class Repairs(Watch):
         self.repairs.append(f"{task}: {what}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("checkpoints", "lost", "says"),
     [

@@ -30,6 +30,7 @@ TRIAL_KEYS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path):
     drive_all(tmp_path)
     written = rows(tmp_path)
@@ -40,6 +41,7 @@ def test_every_trial_is_a_row_with_the_reflection_that_followed_it(tmp_path):
     assert solved == [True, True, 1.0, "terminated", 1, 10, None]
 
 
+@pytest.mark.slow
 def test_equal_runs_by_tool_calls_have_equal_records(tmp_path):
     def call_tool(messages):
         said = count_up(messages)
@@ -57,6 +59,7 @@ def test_equal_runs_by_tool_calls_have_equal_records(tmp_path):
     assert sent[0] == sent[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_step", [False, True])
 def test_the_record_does_not_depend_on_the_concurrency(tmp_path, in_step):
     for concurrency in (1, 8):
@@ -64,6 +67,7 @@ def test_the_record_does_not_depend_on_the_concurrency(tmp_path, in_step):
     assert timeless(tmp_path / "1") == timeless(tmp_path / "8")
 
 
+@pytest.mark.slow
 def test_in_step_the_run_ends_after_a_trial_that_solves_nothing_new(tmp_path):
     # Solved after each trial: 1, 2, 2. The task that trial 4 would have solved is not tried again.
     watch = Watch()
@@ -75,6 +79,7 @@ def test_in_step_the_run_ends_after_a_trial_that_solves_nothing_new(tmp_path):
     assert len(model.prompts) == sum(row["llm_calls"] for row in rows(tmp_path)) == 6 + 4
 
 
+@pytest.mark.slow
 def test_a_run_that_ended_by_its_rule_is_whole_and_says_what_it_skipped(tmp_path):
     drive_all(tmp_path / "rule", numbers=[1, 2, 4], in_step=True)
     drive_all(tmp_path / "all", numbers=[1, 2, 4])
@@ -92,6 +97,7 @@ def test_a_run_that_ended_by_its_rule_is_whole_and_says_what_it_skipped(tmp_path
     assert "not solved by trial 3, after which none was tried again" in lines[-1]
 
 
+@pytest.mark.slow
 def test_runs_of_several_seeds_end_each_by_the_rule(tmp_path):
     for seed, numbers in enumerate(([1, 2, 4], [1, 3])):
         drive_all(tmp_path / str(seed), numbers=numbers, in_step=True, seed=seed)
@@ -165,6 +171,7 @@ def test_run_json_has_settings_versions_and_no_secret():
     assert "not an LLM" in new_info(resolved(environment="guessing"), [])["note"]
 
 
+@pytest.mark.slow
 async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder(tmp_path):
     folder = str(tmp_path / "run")
     settings = experiments.RunSettings(environment="alfworld", limit=2, max_trials=1, strategy="retry")
@@ -185,6 +192,7 @@ async def test_a_run_can_be_started_in_an_event_loop_with_a_string_as_its_folder
 WHOLE = {"model_class": ScriptedChatModel, "max_trials": 5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "limit", "one_action", "at_once"), [("actions", 4, 1, 1), ("tokens", 90, 24, 4)])
 def test_a_run_stops_on_its_budget_and_continues_when_it_is_raised(tmp_path, what, limit, one_action, at_once):
     settings = WHOLE | {"concurrency": at_once, "in_step": True}
@@ -205,6 +213,7 @@ def test_a_run_stops_on_its_budget_and_continues_when_it_is_raised(tmp_path, wha
     assert len(first.prompts) + len(second.prompts) == 16
 
 
+@pytest.mark.slow
 def test_the_seconds_of_a_resumed_run_add_up(tmp_path):
     def slowly(messages):
         time.sleep(0.05)
@@ -238,6 +247,7 @@ def raising(trajectory):
 ALL = ["g1", "g2", "g3", "g4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "tasks", "says", "in_step"),
     [
@@ -305,6 +315,7 @@ class Stop(BaseException):
     """Raised by a test runner or a timeout, say: no `Exception`."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "says"),
     [
@@ -346,6 +357,7 @@ class Broken(Guessing):
 '''
 
 
+@pytest.mark.slow
 def test_the_command_line_counts_errors_and_resumes_their_tasks(tmp_path):
     with GuessingServer() as server:
         count_and_resume(make_home(tmp_path), server)

@@ -65,6 +65,7 @@ def solved(done: Import) -> dict[str, list[int]]:
     return {run["environment"]: run["solved"] for run in compare([done.folder]).as_json()["runs"]}
 
 
+@pytest.mark.slow
 def test_every_log_becomes_a_run_that_can_be_reported(imported: Import) -> None:
     assert len(imported.runs) == 31
     reports = [report_run(read_run(imported.folder / name)) for name in imported.runs]
@@ -96,6 +97,7 @@ def test_the_settings_are_those_of_the_log_or_of_its_code(
     assert settings["imported"]["source"] == imported.runs[name].source
 
 
+@pytest.mark.slow
 def test_every_published_number_has_a_log_and_differences_beyond_rounding_are_marked(paper: Paper) -> None:
     numbers = [number for table in published_tables().values() for number in table]
     assert all(number.source.startswith(("neurips, ", "preprint, ", "both, ")) for number in numbers)
@@ -273,6 +275,7 @@ def test_your_own_runs_are_compared_with_numbers_of_their_kind(
     assert not [line for line in lines.values() if line.number.unit == "tasks"], "the run has fewer tasks"
 
 
+@pytest.mark.slow
 def test_the_commands_import_and_compare(tmp_path: Path, clone: Path, imported: Import) -> None:
     def call(*arguments: object) -> Result:
         done = CliRunner().invoke(app, [*map(str, arguments)])

@@ -46,6 +46,7 @@ def counts(path: Path) -> list[list[tuple[int, ...]]]:
 LOGGED = [(1, 1, 1), (2, 0, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "replayed", "note"),
     [
@@ -78,6 +79,7 @@ def test_each_trial_gives_its_own_observations(tmp_path: Path) -> None:
     assert (result.observation, result.reward, result.terminated) == ("Answer is CORRECT", 1.0, True)
 
 
+@pytest.mark.slow
 def test_logged_reflections_are_replayed_and_missing_ones_are_placeholders(tmp_path: Path) -> None:
     lessons = ["Look for the page of the bay.", "Look for its mayors."]
     log = trial(1, (1, 1, 1), [react(RIVER, "Tavel")], [react(MAYOR, "Nobody")], [react(TOWER, steps=6)])
@@ -148,12 +150,14 @@ def test_any_part_of_a_log_is_replayed_or_refused(tmp_path: Path) -> None:
             replay(path)
 
 
+@pytest.mark.slow
 def test_invalid_actions_are_replayed(tmp_path: Path) -> None:
     for action in ("think: I wonder", "Think[of it]", "Observation 1:", "", "Search[a], Search[b]"):
         row = react(TOWER, steps=4).replace("Search[page 2]", action).replace("Search[page 3]", action)
         assert counts(write(tmp_path, trial(1, (0, 0, 1), halted=[row]))) == [[(0, 0, 1)]] * 2
 
 
+@pytest.mark.slow
 def test_the_command_shows_logged_and_replayed_counts(tmp_path: Path) -> None:
     path = write(tmp_path, REACT_BASE.replace("Finish[Tavel]", "Finish[The Moor]"))
     text = CliRunner().invoke(app, ["replay", str(path)]).output

@@ -68,6 +68,7 @@ def test_results_of_evaluation_libraries_count_as_they_are(returned, score, word
     assert (evaluation["score"], evaluation["feedback"]) == (score, words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("create", [create_llm_as_judge, create_async_llm_as_judge, create_trajectory_llm_as_judge])
 def test_judges_of_openevals_and_agentevals_are_evaluators(create):
     verdicts = [json.dumps({"reasoning": "Too small.", "score": score}) for score in (False, True)]

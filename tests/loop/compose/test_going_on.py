@@ -100,6 +100,7 @@ def test_how_much_the_agent_is_told_is_for_the_feedback_to_say(folder):
     assert "wanted" not in shown
 
 
+@pytest.mark.slow
 def test_a_saved_folder_is_reset_before_the_first_trial_alone(folder, tmp_path):
     model, tools, check = appending(folder)
     agent = lr.WrappedAgent(create_agent(model, tools), reset=WorkspaceFolder(folder, store=tmp_path / "store"))

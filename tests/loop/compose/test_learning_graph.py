@@ -51,6 +51,7 @@ class Service:
         return [lesson.text for lesson in snapshot.live]
 
 
+@pytest.mark.slow
 async def test_an_answer_is_learned_from_and_the_thread_of_the_feedback_is_not_its_source() -> None:
     service = Service(FIVE)
     graph = learning_graph(service.chat)

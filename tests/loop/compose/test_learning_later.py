@@ -127,6 +127,7 @@ async def test_under_invoke_the_library_learns_in_the_background() -> None:
     assert await texts(store) == [NOON]
 
 
+@pytest.mark.slow
 async def test_a_graph_with_two_stores_works_off_the_queues_of_both() -> None:
     model = Held(replies=[NOON] * 3, may=asyncio.Event())
     agent = create_agent(ScriptedChatModel(replies=["At noon."] * 3), [])
@@ -167,6 +168,7 @@ async def test_the_middleware_learns_later_too() -> None:
     assert await texts(store) == [NOON]
 
 
+@pytest.mark.slow
 async def test_what_a_process_has_left_is_learned_by_another(tmp_path: Any) -> None:
     file = tmp_path / "lessons.db"
     async with open_lessons(file) as store:
@@ -329,6 +331,7 @@ async def test_a_graph_with_a_user_of_its_own_learns_for_that_one_alone() -> Non
     assert (await texts(store, "team"), len(await queue(store))) == ([], 1)
 
 
+@pytest.mark.slow
 async def test_two_workers_pay_for_each_trial_once() -> None:
     store = InMemoryStore()
     for thread in ("1", "2", "3", "4"):
@@ -364,6 +367,7 @@ async def test_a_trial_that_cannot_be_learned_from_is_given_up() -> None:
     assert await alearn_queued(chat) == {"given up": 1}
 
 
+@pytest.mark.slow
 async def test_a_trial_that_raises_keeps_nobody_from_learning_from_others() -> None:
     store = InMemoryStore()
     for user in ("ann", "bob"):

@@ -126,6 +126,7 @@ def test_a_structured_response_is_the_result(score):
     assert [(each["trials"], each["best"]) for each in outcomes(final["messages"])] == [(2 if score == 1 else 3, 2)]
 
 
+@pytest.mark.slow
 def test_another_process_resumes_at_the_evaluation_and_the_state_is_private_and_plain(tmp_path):
     guessing = Guessing()
     with SqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
@@ -259,6 +260,7 @@ def test_a_limit_of_the_agents_own_ends_the_task(calls, said):
     assert (messages[-1].text, len(guessing.reflects.prompts)) == (said, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, -1])
 def test_what_a_guard_has_stopped_is_not_tried_again(order):
     class Guard(AgentMiddleware[Any, Any, Any]):
@@ -303,6 +305,7 @@ def test_a_number_in_the_agents_state_begins_each_trial_as_if_it_were_not_there(
     assert seen == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_the_longest_reply_is_that_of_the_options_for_the_agents_own_model_too():
     with ModelServer(ScriptedChatModel(replies=lambda messages: "It is 2.")) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key=SecretStr("any"))

@@ -174,6 +174,7 @@ def test_wrong_rubrics_are_refused():
         create_reflexion(actor=lambda messages: "x", evaluator=Rubric("It is short."), strategy="retry")
 
 
+@pytest.mark.slow
 def test_in_an_environment_the_graphs_model_judges():
     def reply(messages):
         if "Criterion: its number" in messages[0].text:

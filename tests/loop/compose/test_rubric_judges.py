@@ -100,6 +100,7 @@ def as_json(*met):
     return json.dumps({"verdicts": entries})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "structured"), [("gpt-4o-mini", True), ("qwen2.5-coder:1.5b", False)])
 def test_langchains_profile_of_a_model_decides_over_a_server(name, structured):
     def reply(messages):
@@ -126,6 +127,7 @@ def test_a_server_of_ones_own_is_asked_for_json_of_a_schema():
     assert "Answer with JSON alone" in request.body["messages"][0]["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reply", [as_json("yes", "yes"), lines("yes", "yes")])
 def test_a_server_that_refuses_the_schema_may_answer_as_it_likes(reply):
     def refuses(request):
@@ -138,6 +140,7 @@ def test_a_server_that_refuses_the_schema_may_answer_as_it_likes(reply):
     assert final["status"] == "solved"
 
 
+@pytest.mark.slow
 def test_json_that_skips_a_criterion_is_asked_for_again_as_labelled_lines():
     with ModelServer(ScriptedChatModel(replies=[as_json("yes"), lines("no")])) as server:
         model = ChatOpenAI(model="any", base_url=server.url, api_key="any", profile=STRUCTURED)

@@ -71,6 +71,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pages", "fault"), [*(("wikipedia", fault) for fault in CAUSES), ("langchain", "429")])
 def test_a_failed_request_is_a_fault_with_its_cause_and_not_repeated(server, fault, pages):
     assert set(MEDIAWIKI_FAULTS) <= set(CAUSES)
@@ -111,6 +112,7 @@ def test_a_snapshot_restores_the_episode_without_a_request(live, server):
     assert live.restore(task, restored.snapshot()).step(live.parse("search[Elm]")).terminated
 
 
+@pytest.mark.slow
 def test_two_wikis_in_many_threads_do_not_mix_and_leave_the_package_unchanged():
     with MediaWikiServer({"Elm": "One elm."}) as one, MediaWikiServer({"Elm": "Ulme."}) as other:
         environments = [HotPotQA(pages="wikipedia", api=one.api), HotPotQA(pages="langchain", api=other.api)]
@@ -129,6 +131,7 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_a_run_records_f1_and_reports_its_mean(tmp_path):
     settings = RunSettings(environment="hotpotqa", actor="cot-gt", split="own", limit=6, max_trials=2)
     report = run(settings, tmp_path / "run").report

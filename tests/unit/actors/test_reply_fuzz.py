@@ -96,6 +96,7 @@ def expect_said(decision, reply, environment):
         assert args == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 @QUICK
 @given(contents)

@@ -17,6 +17,7 @@ def games():
     return tuple(generated_game(SPLIT, 0, index) for index in range(134))
 
 
+@pytest.mark.slow
 def test_a_seed_has_the_same_games_in_every_process_and_version_and_no_other_has_one_of_them(games):
     # What a game is decides what results say: a change of it is a change of the benchmark.
     assert hashlib.sha256(repr(games[:24]).encode()).hexdigest()[:16] == "4f1ff66b20ecb952"
@@ -31,6 +32,7 @@ def test_proportions(games):
         assert all(kinds[kind] > 0 and abs(kinds[kind] - length * count / 134) < 1 for kind, count in whole.items())
 
 
+@pytest.mark.slow
 def test_every_walkthrough_solves_its_game(games):
     for game in (*games[:24], *(shared_game(SHARED_SPLITS[0], 1, index) for index in SHARED[::5])):
         engine = NativeEngine(World.of(game))

@@ -1,6 +1,8 @@
 import re
 from random import Random
 
+import pytest
+
 from langgraph_reflexion import load_environment
 from langgraph_reflexion.envs.base import MAP_CHARACTERS, Action
 
@@ -66,6 +68,7 @@ def check(drawn, episode):
     return named
 
 
+@pytest.mark.slow
 def test_the_map_is_true_after_every_action_and_in_later_trials():
     environment = load_environment("alfworld", max_steps=1000)
     named = moved = 0

@@ -34,6 +34,7 @@ async def test_a_history_has_its_live_episode_and_another_is_rebuilt():
     assert len(environment.started) == 2
 
 
+@pytest.mark.slow
 async def test_two_runs_of_one_task_do_not_share_an_episode():
     pool = EpisodePool(SlowCounter())
     answers = await asyncio.gather(*(pool.step(TASK, [add(1)], add(n)) for n in (1, 1, 2)))
@@ -97,6 +98,7 @@ async def test_a_wrong_path_is_a_bug_and_a_broken_connection_is_a_fault(error, b
         await EpisodePool(Broken()).start(TASK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Counter, SlowCounter])
 async def test_an_environment_that_fails_is_a_fault_and_its_episode_is_closed(kind):
     pool = EpisodePool(environment := kind())

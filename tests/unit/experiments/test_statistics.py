@@ -56,6 +56,7 @@ def test_six_tasks_are_the_fewest_that_can_show_a_difference():
     assert tasks_needed(1.0, 0.0, power=0.99) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gained", "lost", "said"), [(0.1, 0.1, "0.1"), (0.8, 0.3, "0.8"), (0.11, 0.1, "1 points")])
 def test_shares_without_a_number_of_tasks_are_refused(gained, lost, said):
     with pytest.raises(ValueError, match=said):

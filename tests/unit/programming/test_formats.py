@@ -142,6 +142,7 @@ OFFICIAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("PROGRAMMING_SAMPLE" not in os.environ, reason="PROGRAMMING_SAMPLE names no folder")
 def test_official_files():
     folder = Path(os.environ["PROGRAMMING_SAMPLE"])

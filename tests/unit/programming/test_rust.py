@@ -109,6 +109,7 @@ def test_a_short_text_for_a_huge_value_is_refused(text):
     assert thread_time() - began < SECONDS
 
 
+@pytest.mark.slow
 def test_a_large_value_that_is_spelt_out_is_read():
     spelt = read_value(f"[{'7, ' * 100_000}]")
     assert spelt == read_value("vec![7; 100000]")

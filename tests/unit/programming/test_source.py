@@ -250,6 +250,7 @@ def test_a_test_says_what_its_code_says(code, tests):
     assert test_extraction.tests_in(code, "python") == tests
 
 
+@pytest.mark.slow
 def test_a_long_value_that_is_used_often_is_not_written_out():
     code = f"x = [{'1,' * 300}]\nfor y in [{'1,' * 100}]:\n    assert f({'x,' * 300}y) == 1"
     begun = time.process_time()

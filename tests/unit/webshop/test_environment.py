@@ -149,6 +149,7 @@ def test_strict_mode_refuses_inexact_actions(store):
         WebShop(strict="False")
 
 
+@pytest.mark.slow
 def test_a_task_is_played_with_its_own_seed_and_after_close():
     task, catalogue, other = WebShop(seed=1).tasks()[3], generate(1), WebShop(seed=2, strict=True)
     for _ in range(2):
@@ -158,6 +159,7 @@ def test_a_task_is_played_with_its_own_seed_and_after_close():
         other.close()
 
 
+@pytest.mark.slow
 def test_review_measures_the_purchase(environment):
     task, goal = environment.tasks()[0], generate(0).goals[0]
     search, item, *options, buy = map(environment.parse, solution(generate(0), goal))

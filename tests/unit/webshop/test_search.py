@@ -18,6 +18,7 @@ def written(number):
     return [" ".join(random.choices(words, k=random.randint(0, 30))) for _ in range(number)]
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_of_bm25():
     bm25s = pytest.importorskip("bm25s")
     texts, random = written(300), Random(1)
