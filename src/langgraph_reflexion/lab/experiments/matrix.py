@@ -91,10 +91,9 @@ def check(
     try:
         for spec in experiment.specs:
             try:
-                # `run_experiment` replaces these settings again; here only their errors matter.
-                changed = spec.settings.changed(dict(given))
-                check_workers(changed)
-                found.append(_check(spec, folder / spec.name, environments))
+                settings = spec.settings.changed(dict(given))
+                check_workers(settings)
+                found.append(_check(spec, settings, folder / spec.name, environments))
             except ConfigurationError as error:
                 wrong[str(error)].append(spec.name)
     finally:
@@ -107,13 +106,12 @@ def check(
     return found
 
 
-def _check(spec: RunSpec, folder: Path, environments: dict[str, Environment]) -> PlannedRun:
+def _check(spec: RunSpec, settings: RunSettings, folder: Path, environments: dict[str, Environment]) -> PlannedRun:
     """Return a run that can be run, or is refused by something that this machine lacks.
 
     Raises:
         ConfigurationError: its settings are wrong.
     """
-    settings = spec.settings
     run = None
     if holds_run(folder):
         run = read_run(folder)
