@@ -43,7 +43,7 @@ from langgraph_reflexion.envs.trials import Review as Review
 from langgraph_reflexion.envs.trials import TestOutcome as TestOutcome
 from langgraph_reflexion.envs.trials import render_tests as render_tests
 from langgraph_reflexion.errors import ConfigurationError, did_you_mean
-from langgraph_reflexion.prompts import DOMAINS, Prompts, load_prompts
+from langgraph_reflexion.prompts import DOMAINS, Prompts, load_prompts, ships
 
 
 class Task(TypedDict):
@@ -154,16 +154,25 @@ class Environment(ABC):
 
 
 def prompts_of(environment: Environment) -> Prompts:
-    """Return the prompts of an environment: of its folder, those that ship under its name, or the general ones.
+    """Return the prompts of an environment: those that ship under its name, or the general ones.
+
+    A folder of the user's replaces those that are in it.
 
     Raises:
         ConfigurationError: there is no such folder, or an example in it is malformed.
     """
-    if environment.prompts:
-        return load_prompts(Path(environment.prompts))
+    domain = None
     if environment.name in DOMAINS:
-        return load_prompts(environment.name)
-    return load_prompts()
+        domain = environment.name
+    shipped = load_prompts(domain)
+    if not environment.prompts:
+        return shipped
+    folder = Path(environment.prompts)
+    own = load_prompts(folder)
+    # One that ships is whole.
+    if ships(folder):
+        return own
+    return shipped.under(own)
 
 
 def _wordings(instruction: str) -> list[str]:

@@ -107,7 +107,13 @@ class Prompts:
         own = folder.glob("*.md") if folder and folder.parent != _HERE else ()
         self._own = {**{path.stem: str(path) for path in own}, **{name: repr(name) for name in self._edited}}
         """Where the user's templates are, by name."""
-        folders = [each for each in (folder, base.folder if base else None, _HERE) if each]
+        folders = [_HERE]
+        if base and base.folder:
+            folders.insert(0, base.folder)
+        if folder:
+            folders.insert(0, folder)
+        self._folders = folders
+        """Where a file is looked for, in this order."""
         loader: BaseLoader = FileSystemLoader(folders)
         if templates:
             loader = ChoiceLoader([DictLoader({f"{name}.md": text for name, text in templates.items()}), loader])
@@ -142,8 +148,10 @@ class Prompts:
         names = self._templates.list_templates(filter_func=lambda name: name.endswith(".md") and "/" not in name)
         found = {name: self.text(name.removesuffix(".md")) for name in names}
         for name in ("examples.toml", "reflections.toml", "tests.toml"):
-            if self.folder and (self.folder / name).exists():
-                found[name] = (self.folder / name).read_text(encoding="utf-8")
+            # Every folder of prompts has the general ones beneath it.
+            path = _first(self._folders[:-1], name)
+            if path is not None:
+                found[name] = path.read_text(encoding="utf-8")
         return found
 
     def text(self, name: str) -> str:
@@ -265,8 +273,21 @@ def load_prompts(domain: str | Path | None = None) -> Prompts:
     return Prompts(_HERE / domain)
 
 
+def ships(folder: Path) -> bool:
+    """Return whether a folder of prompts is one of this package's."""
+    return folder.resolve().is_relative_to(_HERE.resolve())
+
+
+def _first(folders: Sequence[Path], name: str) -> Path | None:
+    """Return the file of this name in the first folder that has one."""
+    for folder in folders:
+        if (folder / name).exists():
+            return folder / name
+    return None
+
+
 def _read(folders: Sequence[Path], name: str, kind: type[_T]) -> list[_T]:
-    path = next((folder / name for folder in folders if (folder / name).exists()), None)
+    path = _first(folders, name)
     if path is None:
         return []
     try:

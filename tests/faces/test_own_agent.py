@@ -184,6 +184,32 @@ def test_an_agent_that_ends_the_process_is_named(home):
     assert (status, "my_agent.py, line" in one_line(err), "sys.exit(3)" in err) == (1, True, True)
 
 
+@pytest.mark.slow
+def test_a_run_with_changed_code_is_not_reported_as_the_new_code(home):
+    limited = (*CHECKED, "--limit", "1")
+    assert call(home, *limited)[0] == 0
+    (home / "checks.py").write_text(CHECKS.replace("result == reference,", "True,", 1))
+    status, out, err = call(home, *limited)
+    assert (status, out) == (2, "")
+    assert "run holds a run of other code, as checks.py has changed since" in one_line(err)
+
+    # Whoever resumes it wants the changed code, and the report says that there are two.
+    status, out, _ = call(home, "resume", "run")
+    assert (status, "was changed" in out) == (0, False), "nothing was left to do"
+    status, out, _ = call(home, "resume", "run", "--limit", "2")
+    assert (status, "checks.py was changed while it went on" in " ".join(out.split())) == (0, True)
+    assert call(home, *CHECKED, "--limit", "2")[0] == 0, "the code has not changed since"
+
+
+@pytest.mark.slow
+def test_after_a_bug_the_same_command_goes_on_with_the_changed_code(home):
+    (home / "checks.py").write_text(CHECKS.replace("result == reference,", "1 / 0,", 1))
+    assert call(home, *CHECKED)[0] == 1
+    (home / "checks.py").write_text(CHECKS)
+    assert call(home, *CHECKED)[0] == 0
+    assert outcomes(home / "run") == SOLVED
+
+
 @pytest.mark.long
 def test_a_killed_run_is_resumed_unless_its_tasks_have_changed(home):
     (home / "deadly").touch()

@@ -22,6 +22,8 @@ from langgraph_reflexion.support.text import as_text, count, sanitize
 
 INPUT = 'the graph\'s input is {"task": ...} or {"messages": [...]} with a human message in it'
 
+TASK_FORM = 'a task is a text, or {"id": TEXT, "instruction": TEXT, "data": {...}}, whose data may have a "reference"'
+
 LONGEST_TALK = 4000
 """Characters of a conversation before the task that a judge or a reflection sees: its end."""
 LONGEST_SAID = 500
@@ -212,7 +214,7 @@ def _read(given: Any) -> Task:
     if given is None:
         raise ConfigurationError(INPUT)
     if not _is_task(given):
-        raise ConfigurationError(f"{INPUT}; got the task {given!r:.200}")
+        raise ConfigurationError(f"{INPUT}; {TASK_FORM}; got the task {given!r:.200}")
     return given.copy()
 
 

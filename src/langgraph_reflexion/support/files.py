@@ -88,11 +88,15 @@ def _unpacked(data: bytes) -> bytes:
     return unpacked
 
 
+class FileMissing(ConfigurationError):
+    """A file that a setting names is not there."""
+
+
 def read_text(path: Path) -> str:
     """Return the text of a file, gzipped or not, without the byte order mark that some editors write.
 
     Raises:
-        ConfigurationError: the file cannot be read.
+        ConfigurationError: the file cannot be read; FileMissing if it is not there.
     """
     expect_ordinary(path)
     try:
@@ -103,6 +107,8 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigurationError(f"{path}, line {line}, is not UTF-8: save the file in that encoding") from error
+    except FileNotFoundError as error:
+        raise FileMissing(f"{path} cannot be read: {error.strerror}") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"{path} cannot be read: {reason}") from error

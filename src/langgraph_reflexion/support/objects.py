@@ -20,6 +20,14 @@ def names_object(text: str) -> bool:
     return _OBJECT.fullmatch(text) is not None
 
 
+def file_named(name: str) -> Path | None:
+    """Return the file that a name of the form `file.py:name` begins with; None for any other name."""
+    match = _OBJECT.fullmatch(name)
+    if match is None or not match["module"].endswith(".py"):
+        return None
+    return Path(match["module"]).expanduser()
+
+
 def load_object(name: str, what: str) -> Any:
     """Import a module or run a file once per process, and return one of its objects.
 

@@ -119,7 +119,7 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path):
     assert [len(each.tasks) for each in runs[:6]] == [20] * 2 + [24] * 4
     assert len(runs) == 3 * 6
     assert not any(each.refusal for each in runs)
-    assert len({spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs}) == 18
+    assert len({spec.series for spec in read_experiment(DOCS / "experiments" / "llm.toml").specs}) == 21
     shown = re.findall(r"```toml [^\n]*\n(.*?)```", (DOCS / "experiments.md").read_text(), re.DOTALL)
     first, larger = ({spec.series for spec in read(tmp_path, text).specs} for text in shown)
     assert "alfworld-reflexion-demo" in first
@@ -172,6 +172,22 @@ def test_impossible_combinations_are_named_before_any_run(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_run_whose_file_is_missing_is_refused_and_the_others_are_planned(tmp_path):
+    wiki = '[environments.wiki]\nenvironment = "hotpotqa"\noptions = { path = "missing.json" }'
+    experiment = read(tmp_path, f"{wiki}\n[environments.alfworld]\nlimit = 2")
+    refused, planned = check(experiment, tmp_path / "out")
+    assert "missing.json cannot be read: No such file" in refused.refusal
+    assert (planned.refusal, len(planned.tasks)) == ("", 2)
+
+
+def test_a_check_finds_what_would_refuse_a_recorded_run(tmp_path):
+    text = "[common]\nmemory_size = 1\n[environments.alfworld]\nlimit = 1\nmax_trials = 1"
+    [outcome] = run(read(tmp_path, text), tmp_path / "out")
+    [planned] = check(read(tmp_path, text.replace("memory_size = 1", "memory_size = 2")), tmp_path / "out")
+    assert outcome.status == "finished"
+    assert "memory_size was 1, is 2" in planned.refusal
+
+
 @pytest.mark.long
 def test_a_repeated_experiment_runs_only_what_is_new(tmp_path, server):
     experiment, out = read(tmp_path, matrix(server)), tmp_path / "out"
@@ -186,7 +202,7 @@ def test_a_repeated_experiment_runs_only_what_is_new(tmp_path, server):
     changed = matrix(server, f'[environments.other]\nenvironment = "{GUESSING}"\nstrategies = ["retry"]\nlimit = 2')
     changed = changed.replace("seeds = 2", "seeds = 1").replace("price =", "temperature = 0.5\nprice =", 1)
     outcomes = run(read(tmp_path, changed), out)
-    assert statuses(outcomes) == ["stopped", "stopped", "finished"]
+    assert statuses(outcomes) == ["refused", "refused", "finished"]
     assert "temperature was unset, is 0.5" in outcomes[0].why
     assert (out / "game-retry-toy-s1" / "run.json").exists()
     assert len(compare(out).runs) == 5

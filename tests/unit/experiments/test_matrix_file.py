@@ -32,10 +32,45 @@ def test_another_model_replaces_every_one_of_the_file_with_its_address(tmp_path)
     assert models(tmp_path, ONE, model="openai:mine", base_url=other) == [("openai:mine", other)] * 2
 
 
+SMALL = """
+[models.small]
+model = "openai:small"
+base_url = "http://127.0.0.1:1/v1"
+temperature = 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'[matrix]\nmodels = ["small"]\nenvironments = ["alfworld"]\n{SMALL}',
+        f'[environments.alfworld]\nmodels = ["small"]\n{SMALL}',
+        f"[environments.alfworld]\n{SMALL}",
+    ],
+)
+def test_the_only_model_may_have_a_label(tmp_path, text):
+    address = "http://127.0.0.1:2/v1"
+    assert models(tmp_path, text) == [("openai:small", "http://127.0.0.1:1/v1")]
+    assert models(tmp_path, text, base_url=address) == [("openai:small", address)]
+    assert models(tmp_path, text, model="openai:mine") == [("openai:mine", None)]
+    [spec] = read_experiment(tmp_path / "file.toml", model="openai:mine").specs
+    assert (spec.name, spec.settings.temperature) == ("alfworld-openai-mine-s0", 0.5)
+
+
+def test_an_agent_that_has_its_own_model_is_not_called_by_another_one(tmp_path):
+    file = tmp_path / "file.toml"
+    file.write_text('[environments.slots]\nenvironment = "agent.py:agent"\noptions = { tasks = "tasks.jsonl" }\n')
+    [spec] = read_experiment(file).specs
+    assert spec.name == "slots-s0"
+    file.write_text(f"{file.read_text()}model = 'openai:judge'\n")
+    [spec] = read_experiment(file).specs
+    assert spec.name == "slots-openai-judge-s0"
+
+
 @pytest.mark.parametrize(
     "more",
     [
-        '[models.a]\nmodel = "demo"\n',
+        '[models.a]\nmodel = "demo"\n[models.b]\nmodel = "openai:other"\n',
         '[matrix]\nmodels = ["demo", "openai:other"]\n',
         '[environments.fever]\nmodels = ["demo", "openai:other"]\n',
         '[ablations.other]\nmodel = "openai:other"\n',

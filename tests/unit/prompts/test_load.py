@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from langgraph_reflexion import ConfigurationError, create_reflexion
+from langgraph_reflexion import ConfigurationError, create_reflexion, load_environment
+from langgraph_reflexion.envs.base import prompts_of
 from langgraph_reflexion.prompts import load_prompts
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import Counter, count_to
@@ -72,6 +73,26 @@ def test_files_that_the_user_does_not_have_are_the_environments(tmp_path):
     assert prompts.text("actions") == shipped.text("actions")
     assert prompts.examples(None, 9) == shipped.examples(None, 9)
     assert prompts.examples("slice", 2) == shipped.examples(None, 2), "those of others where a kind has none"
+
+
+def test_an_environment_of_the_users_keeps_the_prompts_that_ship_under_its_name(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "failed_trial.md").write_text("It failed.", encoding="utf-8")
+
+    class Mine(type(load_environment("hotpotqa"))):
+        prompts = tmp_path / "mine"
+
+    shipped = load_prompts("hotpotqa")
+    prompts = prompts_of(Mine())
+    assert prompts.render("failed_trial") == "It failed."
+    assert prompts.text("setting") == shipped.text("setting")
+    assert prompts.examples(None, 9) == shipped.examples(None, 9) != ()
+
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name, text in prompts.files().items():
+        (copy / name).write_text(text, encoding="utf-8")
+    assert load_prompts(copy).examples(None, 9) == shipped.examples(None, 9), "a run folder's copy gives the same"
 
 
 @pytest.mark.parametrize("text", ["{% if %}", "{{ nothing }}"])

@@ -63,7 +63,7 @@ def doctor(
     if model is None:
         return
     answers, said = _asked(model, base_url)
-    typer.echo(f"  {model:<14}{said}")
+    typer.echo(f"  {model:<13} {said}")
     if not answers:
         raise typer.Exit(1)
 

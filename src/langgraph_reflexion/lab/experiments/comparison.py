@@ -136,6 +136,11 @@ class Comparison:
                 said.append(f"{group.name}: ground truth unknown for {unknown} of {tasks}; counted as unsolved.")
             said += diagnostics_left_out(group)
         for run in self.runs:
+            if run.changed_code:
+                files = printable(", ".join(run.changed_code))
+                said.append(
+                    f"{run.folder}: {files} was changed while it went on, and its trials are not all of one code"
+                )
             if run.errors:
                 said.append(_on_errors(run))
         tests = sum(bool(each.matches) for each in self.pairs)

@@ -153,6 +153,8 @@ class ReadInfo(TypedDict):
     run_id: NotRequired[str]
     goals: NotRequired[dict[str, str]]
     errors: NotRequired[dict[str, str]]
+    code: NotRequired[dict[str, str]]
+    changed_code: NotRequired[list[str]]
     stopped_after: NotRequired[_TrialNumber | None]
     seconds: NotRequired[float]
     created: NotRequired[str]

@@ -12,14 +12,20 @@ from typing import Any, Literal
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 from langgraph_reflexion.lab.experiments.matrix_file import Experiment, RunSpec
+from langgraph_reflexion.lab.experiments.provenance import expect_same_code, resumed_info
 from langgraph_reflexion.lab.experiments.runner import arun
 from langgraph_reflexion.lab.experiments.runs import Run, holds_run, read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer
-from langgraph_reflexion.lab.experiments.setup import set_up
+from langgraph_reflexion.lab.experiments.setup import Setup, set_up
 from langgraph_reflexion.lab.experiments.workers import check_workers
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.load import ModelUnavailable
+from langgraph_reflexion.support.files import FileMissing
 from langgraph_reflexion.support.sync import finished
+from langgraph_reflexion.support.text import count, sanitize
+
+SHOWN_NAMES = 3
+"""Names of runs in an error message."""
 
 RunStatus = Literal["finished", "faults", "stopped", "refused"]
 
@@ -100,10 +106,18 @@ def check(
         for environment in environments.values():
             finished(environment.close())
     if wrong:
-        lines = [f"{', '.join(names)}: {error}" for error, names in wrong.items()]
+        lines = [f"{_some(names)}: {error}" for error, names in wrong.items()]
         hint = "change that table, or leave these runs out by [[exclude]]"
         raise ConfigurationError(f"{experiment.file}: {'; '.join(lines)} ({hint})")
     return found
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many there are besides."""
+    shown = ", ".join(names[:SHOWN_NAMES])
+    if len(names) <= SHOWN_NAMES:
+        return shown
+    return f"{shown} and {count(len(names) - SHOWN_NAMES, 'other run')}"
 
 
 def _check(spec: RunSpec, settings: RunSettings, folder: Path, environments: dict[str, Environment]) -> PlannedRun:
@@ -122,9 +136,25 @@ def _check(spec: RunSpec, settings: RunSettings, folder: Path, environments: dic
             environments[key] = settings.make_environment()
         environment = environments[key]
         setup = set_up(settings, environment)
+        if run is not None:
+            _expect_same(run, setup, folder)
         return PlannedRun(spec, folder, setup.settings, tuple(setup.tasks), run)
-    except (EnvironmentUnavailable, ModelUnavailable) as error:
+    except (EnvironmentUnavailable, ModelUnavailable, FileMissing, _OtherRun) as error:
         return PlannedRun(spec, folder, settings, run=run, refusal=str(error))
+
+
+class _OtherRun(Exception):
+    """The folder holds a run with other settings, tasks or code."""
+
+
+def _expect_same(run: Run, setup: Setup, folder: Path) -> None:
+    """Raise `_OtherRun` if a recorded run cannot go on under these settings."""
+    goals = {task["id"]: sanitize(task["instruction"]) for task in setup.tasks}
+    try:
+        resumed_info(run.info, setup.settings, goals, folder)
+        expect_same_code(run.info, setup.settings, folder)
+    except ConfigurationError as error:
+        raise _OtherRun(str(error)) from error
 
 
 async def run_experiment(

@@ -147,8 +147,13 @@ def _replace_model(read: _File, model: str | None, base_url: str | None) -> None
     Raises:
         ConfigurationError: the file compares models.
     """
-    if _compares_models(read):
+    # The types of what is moved.
+    _check_tables(read)
+    labels = _labels_of_models(read)
+    if len(labels) > 1 or _ablates_models(read):
         raise ConfigurationError("--model and --base-url are for files with one model, and this one has several")
+    for label in labels:
+        _move_to_common(read, label)
     for table in _shared_tables(read):
         if model is not None:
             table.pop("model", None)
@@ -160,6 +165,25 @@ def _replace_model(read: _File, model: str | None, base_url: str | None) -> None
         read.common["base_url"] = base_url
 
 
+def _labels_of_models(read: _File) -> set[str]:
+    """Return the labels on the axis of models."""
+    labels = {*read.models, *read.matrix.models}
+    for table in read.environments.values():
+        own = _several(table.get("models", []))
+        labels.update(filter(lambda label: isinstance(label, str), own))
+    return labels
+
+
+def _move_to_common(read: _File, label: str) -> None:
+    """Make the only model on the axis of models the model of all runs, with its settings."""
+    settings = _settings_of_model(read, label)
+    read.common = _merge(read.common, settings)
+    read.models = {}
+    read.matrix.models = []
+    for table in read.environments.values():
+        table.pop("models", None)
+
+
 def _shared_tables(read: _File) -> list[dict[str, Any]]:
     """Return the tables whose settings may hold for the runs of several axes."""
     tables = [read.common]
@@ -167,12 +191,8 @@ def _shared_tables(read: _File) -> list[dict[str, Any]]:
     return tables
 
 
-def _compares_models(read: _File) -> bool:
-    """Return whether some runs may have other models than others."""
-    if read.models or read.matrix.models:
-        return True
-    if any(table.get("models") for table in _shared_tables(read)):
-        return True
+def _ablates_models(read: _File) -> bool:
+    """Return whether an ablation has another model."""
     return any("model" in table or "base_url" in table for table in read.ablations.values())
 
 
@@ -321,7 +341,7 @@ def _several(values: Any) -> list[Any]:
 def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
     """Return the values of an environment on each axis: its own, those of the matrix, or the usual one."""
     table = read.environments.get(environment, {})
-    model = table.get("model", read.common.get("model", DEMO))
+    model = _model_of(read, table)
     found: dict[str, list[Any]] = {
         "actors": [None],
         "strategies": [None],
@@ -340,6 +360,20 @@ def _axes(read: _File, environment: str) -> dict[str, list[Any]]:
     return found
 
 
+def _model_of(read: _File, table: Mapping[str, Any]) -> str | None:
+    """Return the model of an environment that is on no axis: the demo model, unless one is named.
+
+    An agent of the user's own, which has a file of tasks, has a model of its own, and no name for it: None.
+    """
+    named: str | None = table.get("model", read.common.get("model"))
+    if named is not None:
+        return named
+    options = read.common.get("options", {}) | table.get("options", {})
+    if "tasks" in options:
+        return None
+    return DEMO
+
+
 def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     """Return the run with these values on the axes.
 
@@ -353,7 +387,8 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     own = _without(read.environments.get(label, {}), AXES)
     environment = own.pop("environment", label)
     settings = _merge(read.common, own)
-    settings = _merge(settings, _settings_of_model(read, at["model"]))
+    if at["model"] is not None:
+        settings = _merge(settings, _settings_of_model(read, at["model"]))
     for axis in ("actor", "strategy"):
         if at[axis] is not None:
             settings[axis] = at[axis]

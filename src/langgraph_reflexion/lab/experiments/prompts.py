@@ -38,16 +38,21 @@ class SentPrompt:
     step: int | None
     """The step that an `act` asked for, counted from 1; an agent of your own got one prompt for all its steps."""
     messages: list[SentMessage]
+    """For an agent of your own, the input that it was given; its own system prompt is in none."""
     tools: list[dict[str, Any]]
     """The tools that the model was offered, as schemas."""
     reply: SentMessage | None
     """None for an agent of your own, whose messages are the trajectory."""
+    of_agent: bool = False
+    """Whether an agent of your own was given this, once for all its steps."""
 
     @property
     def title(self) -> str:
         """What the prompt is for, in words."""
         about = f"trial {self.trial} of {self.task}"
         match self.kind:
+            case "act" if self.of_agent:
+                return f"What the agent was given in {about}, for all its steps"
             case "act":
                 return f"Prompt for step {self.step} of {about}"
             case "evaluate":
@@ -104,6 +109,7 @@ def read_prompts(run: Run | Path | str, task: str | None = None, trial: int | No
         run = read_run(run)
     if not run.has_prompts:
         raise ConfigurationError(f"{run.folder} has no recorded prompts: {SENT} is missing or empty")
+    of_agent = run.settings.get("actor") == "agent"
     for row in run.trials:
         if task is not None and row["task_id"] != task:
             continue
@@ -119,6 +125,7 @@ def read_prompts(run: Run | Path | str, task: str | None = None, trial: int | No
                 messages=call.messages,
                 tools=call.tools,
                 reply=call.reply,
+                of_agent=of_agent and call.kind == "act",
             )
 
 
@@ -139,12 +146,10 @@ def prompt_for(run: Run | Path | str, task: str, trial: int, step: Place = None)
     trials = [row["trial"] for row in run.tasks.get(task, ())]
     if trial not in trials:
         raise ConfigurationError(f"{run.folder} has no record of trial {trial} of {printable(task)!r}")
-    # One prompt of an agent of the user's own asks for all its steps.
-    of_agent = run.settings.get("actor") == "agent"
     found: SentPrompt | None = None
     for prompt in read_prompts(run, task, trial):
         # The last one continues those before it: a question for the action, or a second one to a judge.
-        if _asks_for(prompt, step, any_step=of_agent):
+        if _asks_for(prompt, step):
             found = prompt
     if found is None:
         where = f"trial {trial} of {printable(task)}"
@@ -152,13 +157,13 @@ def prompt_for(run: Run | Path | str, task: str, trial: int, step: Place = None)
     return found
 
 
-def _asks_for(prompt: SentPrompt, step: Place, *, any_step: bool) -> bool:
+def _asks_for(prompt: SentPrompt, step: Place) -> bool:
     """Return whether a prompt asked for this."""
     if step is None:
         return prompt.kind == "reflect"
     if step == "judge":
         return prompt.kind == "evaluate"
-    return prompt.kind == "act" and (any_step or prompt.step == step)
+    return prompt.kind == "act" and (prompt.of_agent or prompt.step == step)
 
 
 def _why_missing(where: str, step: Place, evaluator: str) -> str:

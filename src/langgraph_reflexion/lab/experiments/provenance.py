@@ -1,5 +1,6 @@
 """Provenance of a run: `run.json`, and the settings and the commit behind its numbers in words."""
 
+import hashlib
 import json
 import platform
 import subprocess
@@ -18,6 +19,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.models.load import AGENTS_MODEL, DEMO
+from langgraph_reflexion.support.objects import file_named
 from langgraph_reflexion.support.text import printable
 
 BETWEEN = " · "
@@ -36,6 +38,7 @@ def new_info(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
     }
     if DEMO in (*model_names(settings.model), settings.reflection_model):
         info["note"] = NO_LLM
+    info["code"] = digests_of_code(settings)
     info["versions"] = {
         "python": platform.python_version(),
         "langgraph_reflexion": langgraph_reflexion.__version__,
@@ -45,6 +48,54 @@ def new_info(settings: RunSettings, tasks: Sequence[str]) -> dict[str, Any]:
     }
     info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
     return info
+
+
+def digests_of_code(settings: RunSettings) -> dict[str, str]:
+    """Return a digest of each file that a setting names as FILE.py:NAME, by the file as it is named.
+
+    Other files that these import are not looked at.
+    """
+    digests: dict[str, str] = {}
+    for value in _texts(settings.public()):
+        file = file_named(value)
+        if file is not None and file.is_file():
+            digests[str(file)] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return digests
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield each text in a value of settings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+
+
+def changed_code(info: Mapping[str, Any], settings: RunSettings) -> list[str]:
+    """Return the files of the user's code that have changed since a run began or was resumed, by its `run.json`."""
+    now = digests_of_code(settings)
+    return [file for file, digest in info.get("code", {}).items() if now.get(file, digest) != digest]
+
+
+def expect_same_code(info: Mapping[str, Any], settings: RunSettings, folder: Path) -> None:
+    """Check that the user's code is that of the run in the folder, whose figures would pass for the new code's.
+
+    After an error, which ends a task, the code is what has to change.
+
+    Raises:
+        ConfigurationError: a file has changed.
+    """
+    changed = changed_code(info, settings)
+    if changed and not info.get("errors"):
+        files = ", ".join(changed)
+        raise ConfigurationError(
+            f"{folder} holds a run of other code, as {files} has changed since: choose another folder, or continue "
+            f"it with the new code by langgraph-reflexion resume {folder}"
+        )
 
 
 def settings_of(info: dict[str, Any]) -> RunSettings:
@@ -260,9 +311,17 @@ def model_name(name: str) -> str:
 
 
 def commit() -> str | None:
-    """Return the commit of the running code, with `-dirty` if files differ from it; None outside a repository."""
+    """Return the commit of the running code, with `-dirty` if files differed from it; None if it has none."""
     # The package contains links; git tracks their targets.
-    return commit_of(Path(langgraph_reflexion.__file__).resolve())
+    package = Path(langgraph_reflexion.__file__).resolve()
+    tracked = commit_of(package)
+    if tracked:
+        return tracked
+    # Of an installation from a clone, as its build has written it down.
+    written = package.parent / "commit.txt"
+    if written.is_file():
+        return written.read_text(encoding="utf-8").strip()
+    return None
 
 
 def commit_of(file: Path) -> str | None:

@@ -89,6 +89,8 @@ class RunReport:
     costs: dict[str, float | None]
     models: dict[str, Usage]
     """What each model was asked, where several took part; empty where one did all."""
+    changed_code: list[str]
+    """Files of the user's code that were changed while the run went on."""
     errors: dict[str, str]
     """Tasks ended by an exception of a bug, with the exception in one line."""
     notes: dict[str, int]
@@ -184,6 +186,7 @@ def report_run(run: Run) -> RunReport:
         answers=verdicts_on_answers,
         costs=_costs(run, solved_at_last),
         models=_models(run),
+        changed_code=run.changed_code,
         errors=run.errors,
         notes=_notes(rows),
     )
@@ -201,7 +204,10 @@ def _notes(rows: Sequence[TrialRow]) -> dict[str, int]:
     counts = Counter[str]()
     for row in rows:
         for note in row["notes"]:
-            irregularity = note.rpartition(": ")[2]
+            irregularity = note
+            # What is said of a reflection says nothing without its beginning.
+            if not note.startswith(REJECTED):
+                irregularity = note.rpartition(": ")[2]
             counts[irregularity] += 1
     return dict(counts)
 
@@ -211,6 +217,10 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
     rows = run.trials
     cost = round(sum(row["cost"] for row in rows), 6)
     seconds = round(sum(row["seconds"] for row in rows), 3)
+    spent: int | None = sum(map(tokens, rows))
+    if not spent:
+        # An agent's model may report none.
+        spent = None
     rejected = 0
     for row in rows:
         rejected += sum(note.startswith(REJECTED) for note in row["notes"])
@@ -221,7 +231,7 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
         "output_tokens": sum(row["output_tokens"] for row in rows),
         "cost": cost,
         "seconds": seconds,
-        "tokens_per_solved": _share(sum(map(tokens, rows)), solved),
+        "tokens_per_solved": _share(spent, solved),
         "cost_per_solved": _share(cost, solved),
         "seconds_per_solved": _share(seconds, solved),
         "reflections_rejected": rejected,
@@ -242,8 +252,8 @@ def _models(run: Run) -> dict[str, Usage]:
     return by_model
 
 
-def _share(amount: float, solved: int) -> float | None:
+def _share(amount: float | None, solved: int) -> float | None:
     """Return an amount for each solved task; None without any."""
-    if not solved:
+    if amount is None or not solved:
         return None
     return round(amount / solved, 6)

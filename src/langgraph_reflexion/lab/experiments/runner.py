@@ -15,7 +15,14 @@ from langgraph_reflexion.envs.protocols import SupportsPlayedBy
 from langgraph_reflexion.errors import ConfigurationError, ModelFault
 from langgraph_reflexion.lab.experiments.diagnostics import diagnose
 from langgraph_reflexion.lab.experiments.locks import locked
-from langgraph_reflexion.lab.experiments.provenance import new_info, resumed_info, settings_of
+from langgraph_reflexion.lab.experiments.provenance import (
+    changed_code,
+    digests_of_code,
+    expect_same_code,
+    new_info,
+    resumed_info,
+    settings_of,
+)
 from langgraph_reflexion.lab.experiments.record import CHECKPOINTS, RunRecord, expect_prompts
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.runs import holds_run, read_info, read_run
@@ -86,8 +93,8 @@ def run(settings: RunSettings, out: Path | str | None = None, observer: Observer
         observer: Sees how it goes.
 
     Raises:
-        ConfigurationError: a setting is wrong, the folder holds a run with other settings, or another process
-            works on it.
+        ConfigurationError: a setting is wrong, the folder holds a run with other settings or of other code, or
+            another process works on it.
         EnvironmentUnavailable: the environment cannot be used here.
         ModelFault: the model refused for good, or never answered. The rows so far are kept.
     """
@@ -124,6 +131,8 @@ async def arun(
         else:
             folder = Path(out)
         with locked(folder) as token:
+            if holds_run(folder):
+                expect_same_code(read_info(folder), setup.settings, folder)
             return await run_setup(setup, folder, observer, token, axes)
 
 
@@ -174,6 +183,8 @@ async def run_setup(
                     await _run_tasks(scheduler, setup.settings, resumed=before is not None)
                 finally:
                     begun = await scheduler.begun()
+                if scheduler.recorded:
+                    record.update_info(**_new_code(info, setup.settings))
                 if scheduler.stopped_after is not None:
                     record.update_info(stopped_after=scheduler.stopped_after)
     finally:
@@ -219,6 +230,15 @@ def _info(
     if settings.lessons and needs_lessons:
         expect_lessons(settings.lessons)
     return info
+
+
+def _new_code(info: Mapping[str, Any], settings: RunSettings) -> dict[str, Any]:
+    """Return what `run.json` says of the user's code, if trials of changed code have joined those of earlier code."""
+    changed = changed_code(info, settings)
+    if not changed:
+        return {}
+    every = {*info.get("changed_code", []), *changed}
+    return {"changed_code": sorted(every), "code": digests_of_code(settings)}
 
 
 def _prompt_files(setup: Setup) -> dict[str, str]:

@@ -71,6 +71,12 @@ class Run:
         return {task: rows for task, rows in self.tasks.items() if _is_gradable(rows)}
 
     @property
+    def changed_code(self) -> list[str]:
+        """Files of the user's code that were changed while the run went on."""
+        files: list[str] = self.info.get("changed_code", [])
+        return files
+
+    @property
     def errors(self) -> dict[str, str]:
         """The tasks that ended by a bug, and the exception in one line."""
         errors: dict[str, str] = self.info.get("errors", {})
