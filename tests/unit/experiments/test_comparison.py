@@ -244,3 +244,21 @@ def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path):
     with pytest.raises(ConfigurationError, match="settings is missing"):
         compare([tmp_path, tmp_path / "foreign"])
     assert len(compare([tmp_path, tmp_path / "retry-s0"]).runs) == 5
+
+
+def test_settings_that_differ_are_said_in_words(tmp_path):
+    limited = {"budgets": {"run": {"llm_calls": 14}}, "first_trial_of": None}
+    shared = {"budgets": {}, "first_trial_of": "runs/first"}
+    rows = [row("a", 1, True)]
+    first = folder(tmp_path / "first", rows, ["a"], **limited)
+    second = folder(tmp_path / "second", rows, ["a"], **shared)
+    said = " ".join(printed(compare([first, second])).split())
+    assert "budgets run.llm_calls=14" in said
+    assert "first trial of runs/first" in said
+    assert "None" not in said
+
+
+def test_a_folder_of_runs_names_one_of_them_where_a_single_run_is_needed(tmp_path):
+    folder(tmp_path / "out" / "game-retry-s0", [row("a", 1, True)], ["a"])
+    with pytest.raises(ConfigurationError, match="name one of those in it, such as .*game-retry-s0"):
+        read_run(tmp_path / "out")

@@ -288,11 +288,28 @@ def _in_words(settings: dict[str, Any], names: Sequence[str]) -> dict[str, str]:
     """Return those of some settings that are known as texts for a reader, by name."""
     found: dict[str, str] = {}
     for name in names:
-        if name not in settings:
+        value = settings.get(name)
+        # The other run says what this one does without.
+        if value is None or value == {}:
             continue
         label = name.replace("_", " ")
-        found[name] = printable(f"{label} {settings[name]}")
+        found[name] = printable(f"{label} {_value_in_words(value)}")
     return found
+
+
+def _value_in_words(value: Any, key: str = "") -> str:
+    """Return the value of a setting, a table as `KEY.KEY=VALUE`."""
+    if not isinstance(value, dict):
+        if not key:
+            return str(value)
+        return f"{key}={value}"
+    parts: list[str] = []
+    for name, each in value.items():
+        inside = str(name)
+        if key:
+            inside = f"{key}.{name}"
+        parts.append(_value_in_words(each, inside))
+    return ", ".join(parts)
 
 
 def _truth_is_unknown(answer: TrialRow) -> bool:

@@ -180,8 +180,12 @@ def read_run(folder: Path | str) -> Run:
 def _info(folder: Path) -> dict[str, Any]:
     if not holds_run(folder):
         why = f"there is no {RUN}"
+        inside = sorted(path.parent.name for path in folder.glob(f"*/{RUN}"))
         if folder.is_file():
             why = "it is a file"
+        elif inside:
+            # Of an experiment.
+            why = f"name one of those in it, such as {folder / inside[0]}"
         raise ConfigurationError(f"{folder} holds no run: {why}")
     _expect_own_files(folder)
     with reading(folder):
