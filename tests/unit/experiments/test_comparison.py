@@ -260,5 +260,5 @@ def test_settings_that_differ_are_said_in_words(tmp_path):
 
 def test_a_folder_of_runs_names_one_of_them_where_a_single_run_is_needed(tmp_path):
     folder(tmp_path / "out" / "game-retry-s0", [row("a", 1, True)], ["a"])
-    with pytest.raises(ConfigurationError, match="name one of those in it, such as .*game-retry-s0"):
+    with pytest.raises(ConfigurationError, match=r"name one of those in it, such as .*game-retry-s0"):
         read_run(tmp_path / "out")
