@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from langgraph_reflexion.testing import ScriptedChatModel
+from tests.support.loopback import Answer, Listener
 from tests.support.model_server import ModelServer
 from tests.support.reflections.marks import QUESTIONS, agreement, kappa, read_marks, shares, write_sheet
 from tests.support.reflections.play import keep, play
@@ -35,6 +36,26 @@ def test_replies_are_kept_by_prompt_and_occurrence(tmp_path):
             assert (keeper.asked, keeper.found) == (0, 2)
         with ReplyKeeper(server.url, file, "another sample") as keeper:
             assert ask(keeper.url) == "3"
+
+
+@pytest.mark.slow
+def test_of_two_processes_that_ask_at_once_both_get_the_reply_that_is_kept(tmp_path):
+    file = tmp_path / "replies.db"
+    answered = []
+
+    def answer(call):
+        answered.append(call)
+        number = len(answered)
+        if number == 1:
+            # While the first reply is being written, another keeper asks for the same, and is faster.
+            assert ask(other.url) == "2"
+        content = {"choices": [{"message": {"role": "assistant", "content": str(number)}}]}
+        return Answer(json.dumps(content).encode(), 200)
+
+    server = Listener(0, answer)
+    with ReplyKeeper(f"{server.url}/v1", file) as keeper, ReplyKeeper(f"{server.url}/v1", file) as other:
+        assert ask(keeper.url) == "2"
+    server.close()
 
 
 @pytest.mark.slow

@@ -56,7 +56,12 @@ class RunSettings(ReflexionSettings):
         min_length=1,
     )
     concurrency: int = option(8, "Tasks to run concurrently, over all workers.", resume="free", ge=1)
-    workers: int = option(1, "Ray workers that share the tasks (extra ray).", resume="free", ge=1)
+    workers: int = option(
+        1,
+        "Processes that share the tasks, as Ray workers (extra ray); one already runs --concurrency tasks at once.",
+        resume="free",
+        ge=1,
+    )
     ray_address: str | None = option(
         None,
         "Ray cluster of the workers; needs --database.  [default: this machine]",

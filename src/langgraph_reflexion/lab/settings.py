@@ -60,7 +60,8 @@ class ReflexionSettings(BaseModel):
     model: str = option(
         DEMO,
         "demo (alfworld, hotpotqa and fever only; needs no key, not an LLM), or PROVIDER:MODEL such as "
-        "openai:gpt-4o-mini. Several, separated by commas, play the first, second and further trials.",
+        "openai:gpt-4o-mini. Several, separated by commas, play the first, second and further trials.  "
+        "[default: demo; an agent of your own has its own]",
         node="act",
         metavar="NAME",
         min_length=1,

@@ -189,8 +189,9 @@ def _not_made(name: str, provider: str, error: Exception) -> ConfigurationError:
 
 def _no_key(name: str, variable: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"no key for the model {name!r}: set {variable}, or give the base URL of a local server "
-        "(--base-url), or in alfworld, hotpotqa and fever use the model demo, which needs no key"
+        f"no key for the model {name!r}: set {variable}, or give the base URL of a local server (--base-url; in "
+        "Python, load_model(name, base_url=...)), or in alfworld, hotpotqa and fever use the model demo, which needs "
+        "no key"
     )
 
 

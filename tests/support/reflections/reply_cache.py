@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import Counter
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import httpx
 
@@ -60,7 +60,7 @@ class ReplyKeeper:
         # The occurrences are counted in the order of the requests.
         with self._lock:
             key = self._key(call)
-            kept = self._database.execute("SELECT status, kind, body FROM replies WHERE key = ?", [key]).fetchone()
+            kept = self._kept(key)
             if kept:
                 self.found += 1
                 status, kind, body = kept
@@ -69,12 +69,20 @@ class ReplyKeeper:
         # Several at once, as a server with several slots answers them sooner.
         got = self._client.post(address, content=call.content, headers={"content-type": "application/json"})
         kind = got.headers.get("content-type", "application/json")
-        if got.status_code == 200:
+        if got.status_code != 200:
+            return Answer(got.content, got.status_code, kind=kind)
+        with self._lock:
+            # Another process may have asked for the same reply meanwhile: the first one that is kept is everybody's.
             row = [key, got.status_code, kind, got.content]
-            with self._lock:
-                self._database.execute("INSERT INTO replies VALUES (?, ?, ?, ?)", row)
-                self._database.commit()
-        return Answer(got.content, got.status_code, kind=kind)
+            self._database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", row)
+            self._database.commit()
+            status, kind, body = self._kept(key)
+        return Answer(body, status, kind=kind)
+
+    def _kept(self, key: str) -> Any:
+        """Return the status, kind and body of a reply; None if it is not kept."""
+        found = self._database.execute("SELECT status, kind, body FROM replies WHERE key = ?", [key])
+        return found.fetchone()
 
     def _key(self, call: Call) -> str:
         body = json.loads(call.content)

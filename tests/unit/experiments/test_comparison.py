@@ -1,11 +1,12 @@
 import io
+import json
 import re
 
 import pytest
 from rich.console import Console
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lab.experiments.comparison import compare
+from langgraph_reflexion.lab.experiments.comparison import compare, task_lines
 from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.trials import trials_of_run
 from tests.support.run_folders import folder, row
@@ -262,3 +263,35 @@ def test_a_folder_of_runs_names_one_of_them_where_a_single_run_is_needed(tmp_pat
     folder(tmp_path / "out" / "game-retry-s0", [row("a", 1, True)], ["a"])
     with pytest.raises(ConfigurationError, match=r"name one of those in it, such as .*game-retry-s0"):
         read_run(tmp_path / "out")
+
+
+def with_code(run, **digests):
+    """Write into a run folder which code of the user's it has run."""
+    file = run / "run.json"
+    info = json.loads(file.read_text())
+    info["code"] = {f"{name}.py": digest for name, digest in digests.items()}
+    file.write_text(json.dumps(info))
+    return run
+
+
+def test_runs_of_other_code_are_not_one_group(tmp_path):
+    before = with_code(seeded(tmp_path, "reflexion", 0, "ab"), agent="1111111122222222", checks="aaaaaaaabbbbbbbb")
+    after = with_code(seeded(tmp_path, "reflexion", 1, "abc"), agent="1111111122222222", checks="ccccccccdddddddd")
+    comparison = compare([before, after])
+    assert [len(group.runs) for group in comparison.groups] == [1, 1]
+    caption = comparison.tables()[0].caption
+    assert "A: checks.py in version aaaaaaaa" in caption
+    assert "B: checks.py in version cccccccc" in caption
+    assert "agent.py" not in caption, "both have run the same"
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [(["sea", "sun"], ["1", "2"]), (["1", "2"], ["1", "2"]), (["2", "1"], ["2", "1"]), (["7", "8"], ["1", "2"])],
+)
+def test_the_listed_name_of_a_task_names_it(tmp_path, ids, names):
+    run = read_run(
+        folder(tmp_path / "run", [row(task, 1, True) for task in ids], ids, goals={task: task for task in ids})
+    )
+    assert [str(line).split()[0] for line in task_lines(run, 80)] == names
+    assert [trials_of_run(run, name).title for name in names] == ids

@@ -176,7 +176,8 @@ def _list(folder: Path) -> None:
         width = console.width
     for line in task_lines(run, width):
         console.print(line, soft_wrap=True)
-    suggest("show", folder, 1)
+    first = next(iter(run.names_of_tasks.values()))
+    suggest("show", folder, first)
 
 
 def _place(text: str) -> tuple[int, int | Literal["judge"] | None]:

@@ -33,9 +33,12 @@ from langgraph_reflexion.support.text import count, printable
 
 
 def task_lines(run: Run, width: int) -> list[Text]:
-    """Return a line for each task of a run, cut to a width: its number, outcome and instruction."""
+    """Return a line for each task of a run, cut to a width: what names it, its outcome and its instruction."""
     outcomes = {task: _outcome(run, task) for task in run.tasks}
-    digits = len(str(len(outcomes)))
+    names = run.names_of_tasks
+    digits = 0
+    for name in names.values():
+        digits = max(digits, len(name))
     longest = 0
     for words, _ in outcomes.values():
         longest = max(longest, len(words))
@@ -43,14 +46,14 @@ def task_lines(run: Run, width: int) -> list[Text]:
     room = max(width - digits - longest - 4, 20)
     goals = run.goals
     lines: list[Text] = []
-    for number, task in enumerate(run.tasks, 1):
+    for task, name in names.items():
         goal = goals.get(task) or task
         in_one_line = " ".join(goal.split())
         shown = printable(in_one_line)
         if len(shown) > room:
             shown = f"{shown[: room - 1]}…"
         words, style = outcomes[task]
-        line = Text(f"{number:>{digits}}  ", "dim")
+        line = Text(f"{name:>{digits}}  ", "dim")
         line.append(words.ljust(longest + 2), style)
         line.append(shown, "default")
         lines.append(line)

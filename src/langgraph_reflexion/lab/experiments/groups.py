@@ -60,7 +60,7 @@ class RunGroup:
     report: RunReport
     """The report of all of them together."""
     differences: dict[str, str] = field(default_factory=dict)
-    """Settings in which the groups differ and which `experiments.provenance` does not describe."""
+    """Settings in which the groups differ and which `experiments.provenance` does not describe, and files of code."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -173,6 +173,7 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
     together = _alike(runs)
     firsts = [group[0] for group in together]
     differences = _differences([run.settings for run in firsts])
+    differences_in_code = _differences_in_code(firsts)
     groups: list[RunGroup] = []
     for number, group in enumerate(together):
         label = printable(name(firsts[number]))
@@ -183,7 +184,7 @@ def group_runs(runs: Sequence[Run], name: Callable[[Run], str] | None = None) ->
             label,
             runs=tuple(group),
             report=report_run(_pooled(group)),
-            differences=differences[number],
+            differences=differences[number] | differences_in_code[number],
         )
         groups.append(made)
     return tuple(groups)
@@ -263,14 +264,14 @@ def _is_shared(name: str, several: Sequence[dict[str, Any]]) -> bool:
     return all(each.get(name) == value for each in several)
 
 
-def _key(run: Run) -> tuple[dict[str, Any], str]:
+def _key(run: Run) -> tuple[dict[str, Any], str, dict[str, str]]:
     """Return what runs of one group have in common."""
     settings = dict(run.settings)
     for name in FREE:
         settings.pop(name, None)
     # The folder of the lessons may differ, but not whether there are any.
     settings["lessons"] = bool(settings.get("lessons"))
-    return settings, code_of(run.info)
+    return settings, code_of(run.info), run.own_code
 
 
 def _differences(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
@@ -282,6 +283,25 @@ def _differences(settings: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
         if not _is_shared(name, settings):
             differing.append(name)
     return [_in_words(each, differing) for each in settings]
+
+
+def _differences_in_code(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """Return, for each run, the files of the user's code that another run has in another version, by name.
+
+    A file that only some of the runs use is a difference in their settings.
+    """
+    versions: dict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        for file, digest in run.own_code.items():
+            versions[file].add(digest)
+    found: list[dict[str, str]] = []
+    for run in runs:
+        differing: dict[str, str] = {}
+        for file, digest in run.own_code.items():
+            if len(versions[file]) > 1:
+                differing[file] = printable(f"{file} in version {digest[:8]}")
+        found.append(differing)
+    return found
 
 
 def _in_words(settings: dict[str, Any], names: Sequence[str]) -> dict[str, str]:

@@ -93,8 +93,8 @@ def expect_same_code(info: Mapping[str, Any], settings: RunSettings, folder: Pat
     if changed and not info.get("errors"):
         files = ", ".join(changed)
         raise ConfigurationError(
-            f"{folder} holds a run of other code, as {files} has changed since: choose another folder, or continue "
-            f"it with the new code by langgraph-reflexion resume {folder}"
+            f"{folder} holds a run of other code, as {files} has changed since: choose another folder for a run of "
+            f"the new code. An unfinished run continues with the new code by langgraph-reflexion resume {folder}"
         )
 
 

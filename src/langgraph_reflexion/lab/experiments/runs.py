@@ -25,6 +25,7 @@ from langgraph_reflexion.lab.experiments.run_files import (
 )
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.recorded import WholeCall
+from langgraph_reflexion.support.text import printable
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +70,22 @@ class Run:
     def gradable(self) -> dict[str, list[TrialRow]]:
         """Its tasks without those that cannot be graded, which no rate counts."""
         return {task: rows for task, rows in self.tasks.items() if _is_gradable(rows)}
+
+    @property
+    def names_of_tasks(self) -> dict[str, str]:
+        """What names each task in a command: its number, counted from 1, or its id where ids are other numbers."""
+        numbers = {task: str(number) for number, task in enumerate(self.tasks, 1)}
+        for task, number in numbers.items():
+            # A number that is also another task's id names that task.
+            if number != task and number in self.tasks:
+                return {each: printable(each) for each in self.tasks}
+        return numbers
+
+    @property
+    def own_code(self) -> dict[str, str]:
+        """A digest of each file of the user's code, by the file."""
+        code: dict[str, str] = self.info.get("code", {})
+        return code
 
     @property
     def changed_code(self) -> list[str]:
