@@ -54,6 +54,13 @@ def from_loop(task: str) -> str:
 
 def leaves(task: str) -> str:
     raise SystemExit(3)
+
+def finds_rome(task: str) -> str:
+    return "Rome"
+
+in_turn = [function, finds_rome]
+none_at_all = []
+wrong = [function, 3]
 """
 CHECKS = """
 def verify(result, reference):
@@ -177,6 +184,30 @@ PLAIN = ("--tasks", "tasks.jsonl", "--evaluator", "exact", "--strategy", "retry"
 def test_a_function_without_a_model_runs_under_a_strategy_that_needs_none(home, name):
     status, out, err = call(home, "run", f"my_agent.py:{name}", *PLAIN, "--json")
     assert (status, err, json.loads(out)["statuses"]["solved"]) == (0, "", 1)
+
+
+@pytest.mark.slow
+def test_a_list_of_agents_has_one_for_each_trial_also_in_a_run_that_goes_on(home):
+    in_turn = ("run", "my_agent.py:in_turn", *PLAIN, "--out", "run")
+    assert call(home, *in_turn, "--max-trials", "1")[0] == 0
+    assert outcomes(home / "run") == [("1", 1, True), ("2", 1, False)]
+    assert call(home, "resume", "run", "--max-trials", "2")[0] == 0
+    assert outcomes(home / "run") == SOLVED
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("none_at_all", "'my_agent.py:none_at_all' is an empty list"),
+        (
+            "wrong",
+            "'my_agent.py:wrong[1]': an agent is a compiled graph, another runnable or a function of its input",
+        ),
+    ],
+)
+def test_a_list_that_is_not_of_agents_is_named(home, name, why):
+    status, _, err = call(home, "run", f"my_agent.py:{name}", *PLAIN)
+    assert (status, why in one_line(err)) == (2, True), one_line(err)
 
 
 def test_an_agent_that_ends_the_process_is_named(home):

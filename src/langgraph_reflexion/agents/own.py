@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from langgraph_reflexion.agents.forms import as_runnable
@@ -34,7 +35,7 @@ class AgentTasks(AgentEnvironment):
     """The tasks of a file or a dataset, for an agent of your own.
 
     Args:
-        agent: The agent.
+        agent: The agent, or a list of one for each trial; the last plays all further trials.
         path: The agent's name, `FILE.py:NAME` or `package.module:NAME`.
         tasks: The file or the dataset, as `open_tasks` takes it.
         task_field: The column of the tasks, as `read_tasks` takes it.
@@ -49,7 +50,7 @@ class AgentTasks(AgentEnvironment):
 
     def __init__(
         self,
-        agent: WrappedAgent,
+        agent: WrappedAgent | Sequence[WrappedAgent],
         path: str,
         *,
         tasks: str,
@@ -60,7 +61,9 @@ class AgentTasks(AgentEnvironment):
         digest: str | None = None,
     ) -> None:
         super().__init__()
-        self.agent = agent
+        if isinstance(agent, WrappedAgent):
+            agent = [agent]
+        self.agents = list(agent)
         self.path = path
         self.names_users = user_field is not None
         self.file = str(tasks)
@@ -149,7 +152,7 @@ class AgentTasks(AgentEnvironment):
 
     def _expect_model(self, rules: Rules, given: Mapping[str, Any]) -> None:
         """Raise ConfigurationError if a model is called, and there is none: neither the agent's nor another."""
-        if self.agent.model or given["reflection_model"]:
+        if self._model or given["reflection_model"]:
             return
         if asks_model(rules.evaluator):
             asks = f"evaluator={rules.evaluator!r} asks a chat model"
@@ -165,11 +168,19 @@ class AgentTasks(AgentEnvironment):
 
     def parts(self, model: str) -> dict[str, Any]:
         """Return the arguments of `create_reflexion` that are the agent's, under this name of a model."""
-        parts: dict[str, Any] = {"actor": self.agent}
+        actor: WrappedAgent | list[WrappedAgent] = self.agents
+        if len(self.agents) == 1:
+            actor = self.agents[0]
+        parts: dict[str, Any] = {"actor": actor}
         if model == AGENTS_MODEL:
             # Where neither the agent has a model nor the run names one, none is called: see `settled`.
-            parts["model"] = self.agent.model or UnaskedChatModel()
+            parts["model"] = self._model or UnaskedChatModel()
         return parts
+
+    @property
+    def _model(self) -> BaseChatModel | None:
+        """The model of the first trial's agent, which reflects and judges in all trials; None if it has none."""
+        return self.agents[0].model
 
 
 def _as_name(option: Any) -> str | None:
@@ -210,7 +221,7 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
     found = load_object(name, WHAT)
     if _is_environment(found, options):
         return load_environment(name, seed=seed, **options)
-    agent = as_agent(found, name)
+    agents = as_agents(found, name)
     if "tasks" not in options:
         raise ConfigurationError(
             f"{name!r} is an agent ({type(found).__name__}), not an environment: give its tasks with --tasks FILE"
@@ -227,7 +238,20 @@ def load_tasks(name: str, *, seed: int | None = None, **options: Any) -> Environ
         # The command line reads an option without a value as a switch.
         if isinstance(options.get(option), bool):
             raise ConfigurationError(f"the option {option!r} of the agent {name!r} needs a value")
-    return AgentTasks(agent, name, **options)
+    return AgentTasks(agents, name, **options)
+
+
+def as_agents(found: Any, name: str) -> list[WrappedAgent]:
+    """Return the agents of the trials that a name refers to: one for all, or a list of one for each.
+
+    Raises:
+        ConfigurationError: it is none, or the list is empty.
+    """
+    if not isinstance(found, list):
+        return [as_agent(found, name)]
+    if not found:
+        raise ConfigurationError(f"{name!r} is an empty list: give an agent for each trial")
+    return [as_agent(each, f"{name}[{place}]") for place, each in enumerate(found)]
 
 
 def as_agent(found: Any, name: str) -> WrappedAgent:

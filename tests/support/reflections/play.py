@@ -40,9 +40,9 @@ def keep(server: str, cache: Path, label: str, command: list[str]) -> int:
         server: The address of the model's server.
         cache: The file of kept replies.
         label: Tells samples apart.
-        command: The command; `ADDRESS` in it stands for the server that keeps the replies.
+        command: The command; `ADDRESS` in its words stands for the server that keeps the replies.
     """
     with ReplyKeeper(server, cache, label) as keeper:
-        status = subprocess.call([keeper.url if word == "ADDRESS" else word for word in command])
+        status = subprocess.call([word.replace("ADDRESS", keeper.url) for word in command])
         print(f"{keeper.asked} replies asked for, {keeper.found} found in {cache}")
     return status
