@@ -1,7 +1,7 @@
 """Agents without tools, for the small tasks, with a chat model that is served.
 
-SMALL_TASKS_URL is the address of the server, SMALL_TASKS_MODEL the name of the model, and SMALL_TASKS_KEY its key. For
-`escalating`, SMALL_TASKS_SMALLER_URL and SMALL_TASKS_SMALLER_MODEL say where a smaller model is served.
+SMALL_TASKS_URL is the address of the server, SMALL_TASKS_MODEL the name of the model, and SMALL_TASKS_KEY its key.
+For `escalating`, SMALL_TASKS_SMALLER_URL and SMALL_TASKS_SMALLER_MODEL say where a smaller model is served.
 """
 
 import os
