@@ -253,12 +253,20 @@ def interval_of(each: Entry) -> str:
 
 
 def totals(entries: Sequence[Entry]) -> str:
-    """Return how many requests were counted, so that they can be compared with those of the model's server."""
+    """Return how many calls were counted, and whether a second count behind the proxy says the same."""
     calls = 0
+    differing: list[str] = []
     for _, same in groupby(entries, key=lambda each: each.rival):
         first = next(same)
         calls += sum(row["calls"] for row in first.rows)
-    return f"{calls:,} calls of the model for these tasks, without those of trainings."
+        if any(row.get("calls_behind_proxy", row["calls"]) != row["calls"] for row in first.rows):
+            differing.append(first.rival)
+    said = f"{calls:,} calls of the model for these tasks, without those of trainings"
+    if differing:
+        return f"{said}. Behind the proxy, another number was counted for {', '.join(differing)}."
+    if all("calls_behind_proxy" in row for each in entries for row in each.rows):
+        return f"{said}; as many were counted behind the proxy, for each of them."
+    return f"{said}."
 
 
 def as_line(cells: Sequence[str]) -> str:

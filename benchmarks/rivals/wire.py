@@ -50,6 +50,7 @@ class Wire:
         refused: Those above the limit.
         when_used_up: Called before the first one is refused.
         failed: Those answered with an error, planted or not.
+        keeper: Keeps the replies behind the proxy, and counts for itself; None if they are not kept.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Wire:
         self.prompt_tokens = self.completion_tokens = 0
         self.without_usage = 0
         self.when_used_up: Callable[[], None] = lambda: None
+        self.keeper: ReplyKeeper | None = None
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -93,7 +95,11 @@ class Wire:
     def row(self) -> Row:
         """Return the counts."""
         names = ("requests", "calls", "refused", "failed", "prompt_tokens", "completion_tokens", "without_usage")
-        return {name: getattr(self, name) for name in names}
+        row: Row = {name: getattr(self, name) for name in names}
+        if self.keeper:
+            # A second count, of which the proxy could have lost or added something.
+            row["calls_behind_proxy"] = self.keeper.asked + self.keeper.found
+        return row
 
     def _answer(self, call: Call) -> Answer:
         if call.method != "POST" or not call.path.endswith("/chat/completions"):
@@ -167,7 +173,11 @@ def way_to(
         before: Called before each request.
     """
     with ExitStack() as stack:
+        keeper = None
         if replies:
-            server = stack.enter_context(ReplyKeeper(server, replies, label, RANDOM_MARK)).url
+            keeper = stack.enter_context(ReplyKeeper(server, replies, label, RANDOM_MARK))
+            server = keeper.url
         reader = stack.enter_context(ToolCallProxy(server))
-        yield stack.enter_context(Wire(reader.url, most, failing, before))
+        wire = stack.enter_context(Wire(reader.url, most, failing, before))
+        wire.keeper = keeper
+        yield wire

@@ -97,6 +97,16 @@ def test_where_others_win_comes_first():
     assert "| `goal-loop` | 1.0 | 3 of 3, 100% |" in "\n".join(lines)
 
 
+def test_two_counts_of_the_calls_are_compared():
+    counted = [{**row("refine", "a"), "calls_behind_proxy": 2}, {**row("gepa", "a"), "calls_behind_proxy": 2}]
+    said = "4 calls of the model for these tasks, without those of trainings; as many were counted behind the proxy"
+    assert said in "\n".join(report(counted))
+    counted[1]["calls_behind_proxy"] = 3
+    assert "Behind the proxy, another number was counted for gepa." in "\n".join(report(counted))
+    # Rows without kept replies have one count.
+    assert "for these tasks, without those of trainings." in "\n".join(report([row("refine", "a"), counted[0]]))
+
+
 def test_a_world_that_nobody_solves_is_to_be_replaced():
     rows = [row("this-reflexion", str(number), solved=number == 0) for number in range(10)]
     assert any("replace this world" in line for line in report(rows))
