@@ -129,6 +129,9 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         )
     if _takes_state(agent, declared):
         return InputForm("state")
+    # A name says what an annotation would, as for the parameters of an evaluator.
+    if declared is Any and _first_parameter(agent).name == "task":
+        return InputForm("text")
     return InputForm("messages")
 
 
@@ -161,15 +164,20 @@ def _takes_state(agent: Runnable[Any, Any], declared: Any) -> bool:
 
 def _annotation(agent: Any) -> Any:
     """Return the type of a function's argument in a module with `from __future__ import annotations`."""
+    return _first_parameter(agent).annotation
+
+
+def _first_parameter(agent: Any) -> Parameter:
+    """Return the first parameter of an agent's function; one without a name and a type if it is not known."""
     if isinstance(agent, Pregel):
         first: Any = next(iter(agent.nodes.values())).bound
     else:
         first = getattr(agent, "first", agent)
     function: Any = getattr(first, "func", None) or getattr(first, "afunc", None)
     try:
-        return next(iter(signature(function, eval_str=True).parameters.values())).annotation
-    except Exception:  # names that are defined for type checkers only
-        return Any
+        return next(iter(signature(function, eval_str=True).parameters.values()))
+    except Exception:  # no function, or names that are defined for type checkers only
+        return Parameter("_", Parameter.POSITIONAL_ONLY, annotation=Any)
 
 
 def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:

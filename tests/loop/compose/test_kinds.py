@@ -67,6 +67,15 @@ def of_text(task: "str") -> str:
     return guess(task)
 
 
+@entrypoint()
+def of_untyped_task(task):
+    return guess(task)
+
+
+async def coroutine_of_untyped_task(task):
+    return guess(task)
+
+
 def function_of_text(task: str) -> str:
     return guess(task)
 
@@ -100,6 +109,10 @@ KINDS = {
     "function of a text": function_of_text,
     "coroutine of a text": coroutine_of_text,
     "object": Callable(),
+    "entrypoint of a task without a type": of_untyped_task,
+    "function of a task without a type": lambda task: guess(task),
+    "coroutine of a task without a type": coroutine_of_untyped_task,
+    "function of messages without a type": lambda messages: guess(said(messages)),
 }
 
 
