@@ -188,6 +188,13 @@ def test_help_of_run_shows_groups_and_the_options_of_an_environment(home):
     assert "--max-steps" not in call(home, "run", "--help")[1]
 
 
+def test_help_of_run_shows_the_options_of_an_agents_tasks(home):
+    (home / "slugs.py").write_text("def agent(task):\n    return task.lower()\n")
+    shown = call(home, "run", "slugs.py:agent", "--help")[1].partition("Options of slugs.py:agent:")[2]
+    named = re.findall(r"^  (--[a-z-]+) VALUE", shown, re.MULTILINE)
+    assert named == ["--tasks", "--task-field", "--answer-field", "--user-field", "--subset"]
+
+
 def test_a_shell_completes_names(home):
     words = {"COMP_WORDS": "langgraph-reflexion run alfworld --strategy l", "COMP_CWORD": "4"}
     asked = {"_LANGGRAPH_REFLEXION_COMPLETE": "complete_bash", **words}
@@ -420,7 +427,7 @@ def test_help_ends_with_examples_that_fit_and_are_valid(home, name):
 def test_help_of_run_begins_with_the_tasks_and_shows_one_way_to_give_their_options(home):
     out = call(home, "run", "--help")[1]
     names = re.findall(r"^  (--[\w-]+)", out, re.MULTILINE)
-    assert names[:4] == ["--split", "--limit", "--seed", "--KEY"]
+    assert names[:5] == ["--split", "--limit", "--seed", "--tasks", "--KEY"]
     assert "--option" not in names
 
 

@@ -129,10 +129,17 @@ def input_form(agent: Runnable[Any, Any]) -> InputForm:
         )
     if _takes_state(agent, declared):
         return InputForm("state")
-    # A name says what an annotation would, as for the parameters of an evaluator.
-    if declared is Any and _first_parameter(agent).name == "task":
-        return InputForm("text")
+    function = _function_of(agent)
+    if function and declared is Any:
+        return _form_by_name(function)
     return InputForm("messages")
+
+
+def _form_by_name(function: Any) -> InputForm:
+    """Return the form of a function's input that has no annotation: its name says whether it is the conversation."""
+    if _first_parameter(function).name == "messages":
+        return InputForm("messages")
+    return InputForm("text")
 
 
 def _keys(agent: Runnable[Any, Any], declared: Any) -> list[str]:
@@ -164,19 +171,23 @@ def _takes_state(agent: Runnable[Any, Any], declared: Any) -> bool:
 
 def _annotation(agent: Any) -> Any:
     """Return the type of a function's argument in a module with `from __future__ import annotations`."""
-    return _first_parameter(agent).annotation
+    return _first_parameter(_function_of(agent)).annotation
 
 
-def _first_parameter(agent: Any) -> Parameter:
-    """Return the first parameter of an agent's function; one without a name and a type if it is not known."""
+def _function_of(agent: Any) -> Any:
+    """Return the function that takes an agent's input; None if there is none, as in a graph of several nodes."""
     if isinstance(agent, Pregel):
         first: Any = next(iter(agent.nodes.values())).bound
     else:
         first = getattr(agent, "first", agent)
-    function: Any = getattr(first, "func", None) or getattr(first, "afunc", None)
+    return getattr(first, "func", None) or getattr(first, "afunc", None)
+
+
+def _first_parameter(function: Any) -> Parameter:
+    """Return the first parameter of a function; one without a name and a type if it is not known."""
     try:
         return next(iter(signature(function, eval_str=True).parameters.values()))
-    except Exception:  # no function, or names that are defined for type checkers only
+    except Exception:  # names that are defined for type checkers only
         return Parameter("_", Parameter.POSITIONAL_ONLY, annotation=Any)
 
 

@@ -37,10 +37,10 @@ class AgentTasks(AgentEnvironment):
     Args:
         agent: The agent, or a list of one for each trial; the last plays all further trials.
         path: The agent's name, `FILE.py:NAME` or `package.module:NAME`.
-        tasks: The file or the dataset, as `open_tasks` takes it.
-        task_field: The column of the tasks, as `read_tasks` takes it.
-        answer_field: The column of the reference answers, as `read_tasks` takes it.
-        user_field: The column of the users whose lessons are used, as `read_tasks` takes it.
+        tasks: A file of tasks (JSON lines or CSV), or a dataset.
+        task_field: The column of the tasks; unless given, `task`, `question`, `instruction` or `input`.
+        answer_field: The column of the reference answers; unless given, `answer`.
+        user_field: The column of the users whose lessons are used.
         subset: The configuration of a dataset that has several.
         digest: What the digest of the tasks must be; any unless given.
 

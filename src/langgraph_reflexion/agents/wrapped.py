@@ -36,10 +36,10 @@ class WrappedAgent:
     """An agent, how it is called, and how its surroundings are reset before each trial.
 
     The agent's schema or annotations determine the form of its input: `{"messages": [...]}`, a list of messages, a
-    string, or a dict with one field. A function's parameter without annotation is a list of messages, and one that is
-    named `task` the text. What earlier trials have taught is in the message of the task. Other keys of the agent's
-    state, such as `files`, start each trial with the caller's values, unless the graph has keys of the same names, such
-    as `status`.
+    string, or a dict with one field. A function's parameter without annotation is the text, and a list of messages if
+    it is named `messages`. What earlier trials have taught is in the message of the task. Other keys of the agent's
+    state, such as `files`, start each trial with the caller's values, unless the graph has keys of the same names,
+    such as `status`.
 
     Attributes:
         agent: A compiled graph, a `RemoteGraph`, any runnable, or a function.

@@ -110,7 +110,7 @@ KINDS = {
     "coroutine of a text": coroutine_of_text,
     "object": Callable(),
     "entrypoint of a task without a type": of_untyped_task,
-    "function of a task without a type": lambda task: guess(task),
+    "function of a text without a type": lambda prompt: guess(prompt),
     "coroutine of a task without a type": coroutine_of_untyped_task,
     "function of messages without a type": lambda messages: guess(said(messages)),
 }

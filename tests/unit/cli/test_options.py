@@ -79,6 +79,7 @@ def test_given_values_become_the_settings(bake):
         (["--budget", "year.tokens=1"], "--budget 'year.tokens=1': there is no 'year', but day, week"),
         (["--budget", "day.tokens=few"], "--budget day.tokens must be a valid integer, not 'few'"),
         (["--seed", "3", "x"], "'x'"),
+        (["--heat", "--out", "x"], "--heat needs a value (top|bottom), and is followed by --out"),
         (["--path=y", "x"], "'x'"),
     ],
 )

@@ -48,7 +48,14 @@ def test_a_strategy_may_be_ahead_at_equal_trials_and_behind_at_equal_tokens(tmp_
     cheap = folder(tmp_path / "cheap", rows, TASKS, max_trials=4, strategy="retry")
     comparison = compare([dear, cheap])
     (pair,) = comparison.as_json()["pairs"]
-    assert pair["equal_trials"] == {"amount": 4, "solved": [40, 30], "of": 40, "only": [10, 0], "p": 2 / 1024}
+    assert pair["equal_trials"] == {
+        "amount": 4,
+        "solved": [40, 30],
+        "of": 40,
+        "tasks": 40,
+        "only": [10, 0],
+        "p": 2 / 1024,
+    }
     # 100,000 tokens are all that the cheap one spends. They pay for 33 first trials of the dear one.
     tokens = pair["equal_tokens"]
     assert (tokens["amount"], tokens["solved"], tokens["only"]) == (100_000, [10, 30], [0, 20])
@@ -179,7 +186,7 @@ def test_runs_that_differ_only_in_their_seed_are_one_group(tmp_path):
     assert low < 0.4, "four tasks, and not twelve"
     assert high < 1.0
     text = printed(comparison)
-    assert re.search(r"\n reflexion +12 +50 ± 25 +75 ± 25 +50-100 +\d+-\d+ +[\d,]+ *\n", text)
+    assert re.search(r"\n reflexion +4x3 +50 ± 25 +75 ± 25 +50-100 +\d+-\d+ +[\d,]+ *\n", text)
     assert "seeds 0, 1, 2" in text
     assert "mean ±" not in printed(compare(runs[0]))
 
@@ -236,7 +243,7 @@ def test_an_experiment_is_compared_by_the_names_of_its_groups(tmp_path):
     comparison = compare(tmp_path)
     assert [each.label for each in comparison.groups] == ["A reflexion", "B retry"]
     assert len(comparison.pairs) == 1
-    assert re.search(r"\n A reflexion +8 +38 ± 18 +62 ± 18 ", printed(comparison))
+    assert re.search(r"\n A reflexion +4x2 +38 ± 18 +62 ± 18 ", printed(comparison))
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "run.json").write_text("{}")
     beside = compare(tmp_path)
@@ -295,3 +302,64 @@ def test_the_listed_name_of_a_task_names_it(tmp_path, ids, names):
     )
     assert [str(line).split()[0] for line in task_lines(run, 80)] == names
     assert [trials_of_run(run, name).title for name in names] == ids
+
+
+def test_the_same_tasks_are_compared_whatever_their_environments_are_called(tmp_path):
+    goals = {"a": "Find the pan.", "b": "Find the sea."}
+    rows = [row("a", 1, True), row("b", 1, False)]
+    built_in = folder(tmp_path / "built-in", rows, ["a", "b"], goals=goals)
+    mine = folder(tmp_path / "mine", rows, ["a", "b"], goals=goals, environment="mine.py:Mine")
+    assert compare([built_in, mine]).pairs[0].matches
+    others = folder(
+        tmp_path / "others", rows, ["a", "b"], goals={**goals, "b": "Find it."}, environment="mine.py:Mine"
+    )
+    assert "their tasks differ" in compare([built_in, others]).pairs[0].notes[0]
+    # The reference answers of an agent's tasks are in their digest, and not in their texts.
+    agents = [
+        folder(tmp_path / digest, rows, ["a", "b"], goals=goals, environment="a.py:a", options={"digest": digest})
+        for digest in ("1234", "5678")
+    ]
+    assert "their tasks differ" in compare(agents).pairs[0].notes[0]
+
+
+def test_a_reflection_is_paid_for_by_the_trial_that_reads_it(tmp_path):
+    of_calls = {"llm_calls": 1, "cached_calls": 0, "cost": 0.0}
+    acting = {**of_calls, "input_tokens": 90, "output_tokens": 10}
+    reflecting = {**of_calls, "input_tokens": 150, "output_tokens": 50}
+    usage = {"usage": {"act": acting, "reflect": reflecting}, "input_tokens": 240, "output_tokens": 60}
+    plain = {"usage": {"act": acting}, **acting}
+    tasks = ["a", "b", "c"]
+    first_right = [row("a", 1, False, **usage), row("a", 2, False, **plain)]
+    first_right += [row("b", 1, True, **plain), row("c", 1, True, **plain)]
+    reflexion = folder(tmp_path / "reflexion", first_right, tasks, max_trials=2)
+    retry = folder(tmp_path / "retry", [row(task, 1, True, **plain) for task in tasks], tasks, strategy="retry")
+    (pair,) = compare([reflexion, retry]).as_json()["pairs"]
+    # 300 tokens pay for all first trials, and for no reflection.
+    assert (pair["equal_tokens"]["amount"], pair["equal_tokens"]["solved"]) == (300, [2, 3])
+    assert compare(reflexion).runs[0].tokens == [300, 600]
+
+
+def test_an_experiment_says_what_it_leaves_out_and_which_verdicts_were_wrong(tmp_path):
+    def played(name, strategy, ablation, rows, **settings):
+        made = folder(tmp_path / name, rows, ["a", "b"], strategy=strategy, **settings)
+        file = made / "run.json"
+        info = json.loads(file.read_text())
+        info["axes"] = {"environment": "alfworld", "strategy": strategy, "ablation": ablation}
+        file.write_text(json.dumps(info))
+
+    right = [row("a", 1, True), row("b", 1, True)]
+    played("retry-s0", "retry", "none", right)
+    played("retry-long-s0", "retry", "long", right, max_trials=8)
+    believed = [row("a", 1, True), row("b", 1, False, True)]
+    played("reflexion-s0", "reflexion", "none", believed, evaluator="checks.py:check")
+    said = " ".join(printed(compare(tmp_path)).split())
+    assert "Groups that differ on several axes are not compared here: `report FOLDER FOLDER` compares any two" in said
+    assert "such as A and B" in said, "in the order of the folders: reflexion, retry-long, retry"
+    assert "A: 1 of 2 accepted answers are wrong." in said
+
+
+def test_what_could_not_be_compared_is_null(tmp_path):
+    one = folder(tmp_path / "one", [row("a", 1, True)], ["a"])
+    other = folder(tmp_path / "other", [row("b", 1, True)], ["b"], environment="mine.py:Mine")
+    (pair,) = compare([one, other]).as_json()["pairs"]
+    assert (pair["equal_trials"], pair["equal_tokens"]) == (None, None)

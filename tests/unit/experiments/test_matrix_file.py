@@ -79,3 +79,47 @@ def test_an_agent_that_has_its_own_model_is_not_called_by_another_one(tmp_path):
 def test_a_file_that_compares_models_keeps_them(tmp_path, more):
     with pytest.raises(ConfigurationError, match=r"file\.toml: --model and --base-url are for files with one model"):
         models(tmp_path, ONE + more, model="openai:mine")
+
+
+STRATEGIES = """
+[common]
+max_trials = 3
+
+[matrix]
+environments = ["alfworld"]
+strategies = ["retry", "reflexion"]
+ablations = ["none", "short"]
+
+[strategies.retry]
+max_trials = 8
+
+[ablations.short]
+max_trials = 2
+"""
+
+
+def test_a_strategy_may_have_settings_of_its_own(tmp_path):
+    file = tmp_path / "file.toml"
+    file.write_text(STRATEGIES)
+    trials = {spec.name: spec.settings.max_trials for spec in read_experiment(file).specs}
+    assert trials == {
+        "alfworld-retry-demo-s0": 8,
+        "alfworld-retry-short-demo-s0": 2,
+        "alfworld-reflexion-demo-s0": 3,
+        "alfworld-reflexion-short-demo-s0": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("[strategies.feedback]\nmax_trials = 8", r"\[strategies.feedback\]: no run uses it"),
+        ('[strategies.reflexion]\nstrategy = "retry"', r"\[strategies.reflexion\]: strategy is an axis"),
+        ("[strategies.reflexion]\nmax_trails = 8", r"max_trails"),
+    ],
+)
+def test_a_wrong_table_of_a_strategy_is_named(tmp_path, table, says):
+    file = tmp_path / "file.toml"
+    file.write_text(f"{STRATEGIES}\n{table}\n")
+    with pytest.raises(ConfigurationError, match=says):
+        read_experiment(file)

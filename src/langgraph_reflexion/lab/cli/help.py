@@ -99,9 +99,10 @@ class GroupedCommand(ExampledCommand):
         for param in _in_order(self.get_params(ctx)):
             rows[_section(param)] += _help_rows(param, ctx)
         if ctx.command.context_settings.get("ignore_unknown_options"):
+            rows["Task"].append(("--tasks FILE", AGENTS_OWN))
             rows["Task"].append(("--KEY VALUE", ENVIRONMENTS_OWN))
         for name in ctx.meta.get(ENVIRONMENTS_OPTIONS, []):
-            rows[f"Options of {name}"] = environment_options(name)
+            rows[f"Options of {name}"] = environment_options(name) or agent_options(name)
         _write_sections(formatter, rows)
 
 
@@ -129,6 +130,8 @@ def _section(param: Any) -> str:
     return "Output"
 
 
+AGENTS_OWN = "Tasks of your own agent; FILE.py:NAME before --help lists its other options."
+"""The help of the option that an agent of the user's own needs."""
 ENVIRONMENTS_OWN = "An option of the environment; its name before --help lists them all."
 """The help of the options that are the environment's own."""
 ENVIRONMENTS_OPTIONS = f"{__name__}.environment"
@@ -154,6 +157,18 @@ def environment_options(name: str) -> list[tuple[str, str]]:
             help += f"  [default: {parameter.default}]"
         rows.append((f"{spelt(parameter.name)} VALUE", help))
     return rows
+
+
+def agent_options(name: str) -> list[tuple[str, str]]:
+    """Return the options of an agent's tasks as rows of a help text; none if there is no such agent."""
+    from langgraph_reflexion.agents.own import AgentTasks, options_of_agent
+
+    try:
+        options = options_of_agent(name, {})
+    except ReflexionError:
+        return []
+    about = _described_arguments(AgentTasks)
+    return [(f"{spelt(option)} VALUE", about[option]) for option in options]
 
 
 def _described_arguments(cls: type) -> dict[str, str]:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 SHOWN_USERS = 20
 """Users that `lessons list` names."""
 
-lessons = typer.Typer(help="Manage the lessons that `run --lessons` keeps.", no_args_is_help=True)
+lessons = typer.Typer(help="Manage the lessons that `run --lessons FILE` keeps.", no_args_is_help=True)
 
 Where = Annotated[
     str, typer.Argument(metavar="LESSONS", help="A SQLite file, or postgresql://user:password@host/name.")

@@ -113,14 +113,12 @@ def _parameter(name: str, field: FieldInfo, *, defaults: bool) -> inspect.Parame
         return _keyword(name, None, bool | None, typer.Option(both, help=help))
     if get_origin(kind) is Literal:
         choices = get_args(kind)
-        metavar = extra(field, "metavar") or "|".join(choices)
+        metavar = _metavar_of(field)
         option = typer.Option(spelt, metavar=metavar, help=help, autocompletion=lambda: list(choices))
         return _keyword(name, None, str | None, option)
     limits = [each.ge for each in field.metadata if hasattr(each, "ge")]
     least = next(iter(limits), None)
-    usual = "N" if kind in (int, float) else "TEXT"
-    metavar = extra(field, "metavar") or usual
-    return _keyword(name, None, kind | None, typer.Option(spelt, min=least, metavar=metavar, help=help))
+    return _keyword(name, None, kind | None, typer.Option(spelt, min=least, metavar=_metavar_of(field), help=help))
 
 
 def _help_with_default(field: FieldInfo) -> str:
@@ -173,12 +171,31 @@ def _is_mapping(field: FieldInfo) -> bool:
     return get_origin(_kind(field)) is dict
 
 
+def _metavar_of(field: FieldInfo) -> str:
+    """Return what stands for the value of an option in its help."""
+    named: str | None = extra(field, "metavar")
+    if named:
+        return named
+    kind = _kind(field)
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    if kind in (int, float):
+        return "N"
+    return "TEXT"
+
+
 def _metavar(field: FieldInfo) -> str:
     return extra(field, "metavar") or "KEY=VALUE"
 
 
 def _read(field: FieldInfo, option: str, given: Any) -> Any:
-    """Parse the value of an option; that of a repeatable one is a mapping."""
+    """Parse the value of an option; that of a repeatable one is a mapping.
+
+    Raises:
+        ConfigurationError: the value cannot be read, or is another option, which stands where the value was left out.
+    """
+    if isinstance(given, str) and _OPTION.fullmatch(given):
+        raise ConfigurationError(f"{option} needs a value ({_metavar_of(field)}), and is followed by {given}")
     if not isinstance(given, list):
         return given
     _, of = get_args(_kind(field))

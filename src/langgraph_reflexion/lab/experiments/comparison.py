@@ -99,6 +99,8 @@ class Comparison:
     """Whether only the overview and the pairs are shown, as of an experiment."""
     left_out: tuple[str, ...] = ()
     """Why folders beside the runs of an experiment are left out, in words."""
+    far_apart: tuple[str, ...] = ()
+    """Names of two groups that differ on several axes of an experiment, and are not compared; empty if all are."""
 
     @property
     def caption(self) -> str:
@@ -138,6 +140,8 @@ class Comparison:
                 tasks = count(group.report.tasks, "task")
                 said.append(f"{group.name}: ground truth unknown for {unknown} of {tasks}; counted as unsolved.")
             said += diagnostics_left_out(group)
+            if self.brief:
+                said += _on_verdicts(group)
         for run in self.runs:
             if run.changed_code:
                 files = printable(", ".join(run.changed_code))
@@ -146,6 +150,13 @@ class Comparison:
                 )
             if run.errors:
                 said.append(_on_errors(run))
+        if self.far_apart:
+            said.append(
+                "Groups that differ on several axes are not compared here: `report FOLDER FOLDER` compares any two, "
+                f"such as {self.far_apart[0]} and {self.far_apart[1]}."
+            )
+        if any(match.of != match.test.tasks for each in self.pairs for match in each.matches):
+            said.append("A task under several seeds counts once in *solved alone* and p.")
         tests = sum(bool(each.matches) for each in self.pairs)
         if tests > 1:
             said.append("The p-values are not corrected for multiple comparisons: of many, some are small by chance.")
@@ -190,7 +201,7 @@ class Comparison:
         report = group.report
         facts = group.facts
         tasks = facts.pop("tasks")
-        parts = [f"{tasks}, {count(report.tasks, 'task')}"]
+        parts = [f"{tasks}, {group.tasks_in_words}"]
         # The caption of all groups says the rest.
         if not self.brief:
             parts += facts.values()
@@ -253,12 +264,30 @@ def compare(folders: Path | str | Sequence[Path | str]) -> Comparison:
     else:
         groups = group_runs(runs)
     pairs: list[Pair] = []
+    far_apart: tuple[str, ...] = ()
     for one, other in combinations(groups, 2):
         # Of an experiment, groups that differ on several axes say nothing about either.
         if not together or _one_apart(one, other):
             pairs.append(pair(one, other))
+        elif not far_apart and _same_tasks(one, other):
+            far_apart = (one.name, other.name)
     reports = tuple(report_run(run) for run in runs)
-    return Comparison(reports, groups, tuple(pairs), brief=together, left_out=tuple(left_out))
+    return Comparison(reports, groups, tuple(pairs), brief=together, left_out=tuple(left_out), far_apart=far_apart)
+
+
+def _same_tasks(one: RunGroup, other: RunGroup) -> bool:
+    """Return whether two groups of an experiment have tasks in common."""
+    return not one.trials().keys().isdisjoint(other.trials())
+
+
+def _on_verdicts(group: RunGroup) -> list[str]:
+    """Return a sentence on the answers that a group's evaluator has accepted wrongly, if there are any."""
+    answers = group.report.answers
+    if not answers or not answers["false_positive"]:
+        return []
+    accepted = answers["true_positive"] + answers["false_positive"]
+    wrong = answers["false_positive"]
+    return [f"{group.name}: {wrong} of {accepted} accepted answers are wrong."]
 
 
 def _one_apart(one: RunGroup, other: RunGroup) -> bool:

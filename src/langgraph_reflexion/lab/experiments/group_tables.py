@@ -6,7 +6,7 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup, caption
 from langgraph_reflexion.lab.experiments.metrics import confusion_rates
 from langgraph_reflexion.lab.experiments.pairing import Match, Pair
 from langgraph_reflexion.lab.experiments.report import COSTS
-from langgraph_reflexion.lab.experiments.statistics import format_p
+from langgraph_reflexion.lab.experiments.statistics import format_n, format_p
 from langgraph_reflexion.lab.experiments.tables import Cell, PercentCell, Table
 
 Rows = list[list[Cell]]
@@ -127,7 +127,7 @@ def _table(title: str, groups: Sequence[RunGroup], rows: Rows, first: str = "") 
 def _overview(group: RunGroup) -> list[Cell]:
     """Return the row of a group; without numbers if it has no trial."""
     by_trial = group.by_seed()
-    tasks = str(group.report.tasks)
+    tasks = format_n(group.report.tasks, group.distinct_tasks)
     if not by_trial:
         return [group.label, tasks, "", "", "", "", ""]
     first = by_trial[0]
@@ -168,7 +168,7 @@ def _match(pair: Pair, match: Match) -> list[Cell]:
         f"{pair.one.name} and {pair.other.name}",
         f"{match.amount:,} {match.equal}",
         f"{first} and {second}",
-        str(match.of),
+        format_n(match.of, test.tasks),
         f"{test.wins} and {test.losses}",
         format_p(test.p),
     ]

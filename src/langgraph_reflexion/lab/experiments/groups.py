@@ -15,7 +15,7 @@ from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.statistics import Interval, SeedStats, interval, seed_stats
 from langgraph_reflexion.lab.run_settings import RunSettings
-from langgraph_reflexion.support.text import printable
+from langgraph_reflexion.support.text import count, printable
 
 TaskSeed = tuple[str, int]
 """The unit of pairing: a task's id, and a seed."""
@@ -94,6 +94,31 @@ class RunGroup:
             for task, rows in run.tasks.items():
                 found[task, seed] = rows
         return found
+
+    def goals(self) -> dict[TaskSeed, str]:
+        """Return the text of every task under every seed, where it was recorded."""
+        found: dict[TaskSeed, str] = {}
+        for run in self.runs:
+            seed = run.settings["seed"]
+            for task, goal in run.goals.items():
+                found[task, seed] = goal
+        return found
+
+    @property
+    def distinct_tasks(self) -> int:
+        """Number of its gradable tasks, each once, though it may have been run under several seeds."""
+        tasks: set[str] = set()
+        for run in self.runs:
+            tasks.update(run.gradable)
+        return len(tasks)
+
+    @property
+    def tasks_in_words(self) -> str:
+        """Its tasks, counted, and under how many seeds each was run."""
+        tasks = count(self.distinct_tasks, "task")
+        if len(self.runs) == 1:
+            return tasks
+        return f"{tasks} under {len(self.runs)} seeds"
 
     def seen(self) -> set[TaskSeed]:
         """Return the tasks from which lessons had been learned before the run began."""

@@ -11,8 +11,12 @@
     [environments.hotpotqa]           # settings of one environment, and axes of its own
     actors = ["react", "cot"]
 
-An environment, a model and an ablation may have a table with settings. Of two tables that say the same thing the
-later one counts: `common`, the environment's, the model's, the axes `actors` and `strategies`, the ablation's.
+    [strategies.retry]                # settings of one strategy, such as more trials for the same cost
+    max_trials = 8
+
+An environment, a model, a strategy and an ablation may have a table with settings. Of two tables that say the same
+thing the later one counts: `common`, the environment's, the model's, the axis `actors`, the strategy's, the
+ablation's.
 """
 
 import re
@@ -93,6 +97,7 @@ class _File(_Table):
     matrix: _Matrix = _Matrix()
     environments: dict[str, dict[str, Any]] = {}
     models: dict[str, dict[str, Any]] = {}
+    strategies: dict[str, dict[str, Any]] = {}
     ablations: dict[str, dict[str, Any]] = {}
     exclude: list[dict[str, Any]] = []
 
@@ -192,8 +197,9 @@ def _shared_tables(read: _File) -> list[dict[str, Any]]:
 
 
 def _ablates_models(read: _File) -> bool:
-    """Return whether an ablation has another model."""
-    return any("model" in table or "base_url" in table for table in read.ablations.values())
+    """Return whether a strategy or an ablation has another model."""
+    tables = [*read.strategies.values(), *read.ablations.values()]
+    return any("model" in table or "base_url" in table for table in tables)
 
 
 def _check_tables(read: _File) -> None:
@@ -203,6 +209,10 @@ def _check_tables(read: _File) -> None:
         problems += _problems(f"environments.{name}", _without(table, OF_ENVIRONMENTS))
     for name, table in read.models.items():
         problems += _problems(f"models.{name}", _without(table, OF_MODELS))
+    for name, table in read.strategies.items():
+        problems += _problems(f"strategies.{name}", table)
+        if "strategy" in table:
+            problems.append(f"[strategies.{name}]: strategy is an axis, not a setting")
     for name, table in read.ablations.items():
         problems += _problems(f"ablations.{name}", table)
     if problems:
@@ -309,18 +319,21 @@ def _excludes(rule: _Rule, values: Mapping[str, Any]) -> bool:
 
 
 def _check_use(read: _File, axes_of: Mapping[str, Mapping[str, list[Any]]]) -> None:
-    """Check that some run uses each table of an environment, a model or an ablation.
+    """Check that some run uses each table of an environment, a model, a strategy or an ablation.
 
     Raises:
         ConfigurationError: there is a table that none uses.
     """
     models: set[str] = set()
+    strategies: set[str] = set()
     ablations: set[str] = set()
     for axes in axes_of.values():
         models.update(axes["models"])
+        strategies.update(axes["strategies"])
         ablations.update(axes["ablations"])
     _check_used("environments", read.environments, axes_of)
     _check_used("models", read.models, models)
+    _check_used("strategies", read.strategies, strategies)
     _check_used("ablations", read.ablations, ablations)
 
 
@@ -392,6 +405,7 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
     for axis in ("actor", "strategy"):
         if at[axis] is not None:
             settings[axis] = at[axis]
+    settings = _merge(settings, read.strategies.get(at["strategy"], {}))
     axes = _without(at, ["seed"])
     # A table may decide them as well as an axis.
     axes["actor"] = settings.get("actor")

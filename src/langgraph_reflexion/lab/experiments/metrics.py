@@ -122,17 +122,34 @@ def solved_or_accepted(row: TrialRow) -> bool:
 
 
 def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
-    """Return the tokens that all tasks together have spent after each trial, sent and received."""
+    """Return the tokens that all tasks together have spent for each trial, sent and received.
+
+    A reflection is spent for the trial that reads it, as it helps no earlier one.
+    """
     spent = [0] * trials
     for row in rows:
-        if row["trial"] <= trials:
-            spent[row["trial"] - 1] += tokens(row)
+        trial = row["trial"]
+        if trial > trials:
+            continue
+        for_next = reflection_tokens(row)
+        spent[trial - 1] += tokens(row) - for_next
+        # None reads the reflection on the last one.
+        reading = min(trial + 1, trials)
+        spent[reading - 1] += for_next
     return list(accumulate(spent))
 
 
 def tokens(row: TrialRow) -> int:
     """Return the tokens of a trial, its verdict and its reflection, sent and received."""
     return row["input_tokens"] + row["output_tokens"]
+
+
+def reflection_tokens(row: TrialRow) -> int:
+    """Return those tokens of a trial that its reflection has spent; 0 where they were not counted apart."""
+    reflecting = row.get("usage", {}).get("reflect")
+    if not reflecting:
+        return 0
+    return reflecting["input_tokens"] + reflecting["output_tokens"]
 
 
 def confusion(rows: Sequence[TrialRow]) -> dict[str, int]:

@@ -163,11 +163,11 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
     trials = len(report.solved)
     if trials == 1:
         share = report.share(report.solved[0])
-        numbers.append((f"{share:.0%}", f"of {report.tasks} tasks solved in one trial"))
+        numbers.append((f"{share:.0%}", f"of {group.tasks_in_words} solved in one trial"))
     elif trials:
         first = report.share(report.solved[0])
         last = report.share(report.solved[-1])
-        numbers.append((f"{last:.0%}", f"of {report.tasks} tasks solved within {trials} trials"))
+        numbers.append((f"{last:.0%}", f"of {group.tasks_in_words} solved within {trials} trials"))
         numbers.append((f"{first:.0%}", "in the first trial"))
     if costs["tokens_per_solved"]:
         numbers.append((f"{costs['tokens_per_solved']:,.0f}", "tokens per solved task"))

@@ -2,16 +2,16 @@
 
 A strategy that solves more tasks in as many trials may only have asked the model more often. So two groups of runs
 are also compared at the tokens that the cheaper one has spent: all tasks advance together (the first trial of every
-task, then the second ones) until the tokens are used up.
+task, then the second ones) until the tokens are used up. A reflection is paid for by the trial that reads it.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
-from langgraph_reflexion.lab.experiments.metrics import final_answer, tokens
+from langgraph_reflexion.lab.experiments.metrics import final_answer, reflection_tokens, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, format_p, sign_test
 from langgraph_reflexion.support.text import count
@@ -70,6 +70,7 @@ class Match:
             "amount": self.amount,
             "solved": list(self.solved),
             "of": self.of,
+            "tasks": self.test.tasks,
             "only": [self.test.wins, self.test.losses],
             "p": self.test.p,
         }
@@ -111,6 +112,9 @@ class Pair:
             "groups": [self.one.label, self.other.label],
             "left_out": self.left_out,
         }
+        # Both are always there: null where nothing could be compared.
+        shown["equal_trials"] = None
+        shown["equal_tokens"] = None
         for match in self.matches:
             shown[f"equal_{match.equal}"] = match.as_json()
         shown["conclusion"] = self.conclusion
@@ -238,24 +242,35 @@ def _known(rows: Sequence[TrialRow]) -> bool:
 def _affordable(trials: Trials, amount: int) -> Trials:
     """Return the trials that an amount of tokens pays for, all tasks advancing together."""
     paid: dict[TaskSeed, list[TrialRow]] = {task: [] for task in trials}
-    played: list[tuple[TaskSeed, TrialRow]] = []
+    played: list[tuple[int, int, TaskSeed, TrialRow]] = []
     for task, rows in trials.items():
-        for row in rows:
-            played.append((task, row))
+        for row, price in _priced(rows):
+            played.append((row["trial"], price, task, row))
     # The first trial of every task, then the second ones.
     played.sort(key=_trial_of)
-    for task, row in played:
-        amount -= tokens(row)
+    for _, price, task, row in played:
+        amount -= price
         if amount < 0:
             break
         paid[task].append(row)
     return paid
 
 
-def _trial_of(played: tuple[TaskSeed, TrialRow]) -> int:
+def _priced(rows: Sequence[TrialRow]) -> list[tuple[TrialRow, int]]:
+    """Return a task's trials, each with its tokens and those of the reflection that it has read."""
+    priced: list[tuple[TrialRow, int]] = []
+    read = 0
+    for row in rows:
+        written = reflection_tokens(row)
+        priced.append((row, tokens(row) - written + read))
+        read = written
+    return priced
+
+
+def _trial_of(played: tuple[int, int, TaskSeed, TrialRow]) -> int:
     """Return the number of a trial that was played."""
-    _, row = played
-    return row["trial"]
+    trial, *_ = played
+    return trial
 
 
 def _spent(trials: Trials) -> int:
@@ -268,9 +283,10 @@ def _spent(trials: Trials) -> int:
 
 def _incomparable(one: RunGroup, other: RunGroup, mine: Trials, theirs: Trials) -> str:
     """Return why two groups cannot be paired; empty if they can."""
-    if _origin(one) != _origin(other):
+    common = mine.keys() & theirs.keys()
+    if _origin(one) != _origin(other) and not _same_texts(one, other, common):
         return f"their tasks differ ({one.facts['tasks']} and {other.facts['tasks']})"
-    if not mine.keys().isdisjoint(theirs):
+    if common:
         return ""
     my_tasks = {task for task, _ in mine}
     their_tasks = {task for task, _ in theirs}
@@ -283,3 +299,22 @@ def _origin(group: RunGroup) -> tuple[Any, ...]:
     """Return where a group's tasks come from."""
     settings = group.settings
     return settings["environment"], settings["split"], settings.get("options", {})
+
+
+def _same_texts(one: RunGroup, other: RunGroup, common: Collection[TaskSeed]) -> bool:
+    """Return whether two groups have some tasks, and those with the same text, whatever their environments are.
+
+    An environment of one's own may be a built-in one with other prompts. The tasks of an agent, though, are known by
+    their digest, which their reference answers are a part of.
+    """
+    if _digest(one) != _digest(other):
+        return False
+    mine = one.goals()
+    theirs = other.goals()
+    return bool(common) and all(key in mine and mine[key] == theirs.get(key) for key in common)
+
+
+def _digest(group: RunGroup) -> str | None:
+    """Return the digest of an agent's tasks; None for an environment."""
+    digest: str | None = group.settings.get("options", {}).get("digest")
+    return digest

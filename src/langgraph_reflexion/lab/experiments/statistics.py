@@ -151,6 +151,17 @@ def seed_stats(shares: Sequence[float]) -> SeedStats:
     return SeedStats(tuple(shares), fmean(shares), deviation)
 
 
+def format_n(answers: int, tasks: int) -> str:
+    """Return a number of answers for a table: N tasks, or N tasks x N seeds if each was answered several times."""
+    if answers == tasks or not tasks:
+        return str(answers)
+    seeds, rest = divmod(answers, tasks)
+    if rest:
+        # Not every task was answered under every seed.
+        return f"{answers} ({tasks})"
+    return f"{tasks}x{seeds}"
+
+
 def format_p(p: float) -> str:
     """Return a p for a table; three decimals."""
     if p < 0.001:
