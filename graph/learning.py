@@ -47,16 +47,16 @@ def learn_from(
 ) -> Learned:
     """Learn from an answer after the fact: write a lesson for later tasks, and correct the numbers of those shown.
 
-    The reflection is on the trajectory of that very answer, also if the conversation has gone on since. Where the
-    checkpointer has lost it, question, answer and words are what is learned from, and the lesson's source says so.
-    The thread itself stays as it is. The same news twice changes nothing.
+    The reflection is on the trajectory of that very answer, even if the conversation has gone on since. If the
+    checkpointer has lost it, the lesson is learned from question, answer and words, and its source says so. The
+    thread itself stays as it is. Learning from the same news twice changes nothing.
 
     Args:
         graph: A compiled graph with `Lessons`, whose model writes the lesson, or a `ReflexionMiddleware` with
             `messages`.
-        config: The config of the thread, with the `user_id` whose lesson it is. Of several answers it means the
-            last one, or that of `checkpoint_id`, of `message_id` (the answer's message) or of `run_id` in
-            `configurable`.
+        config: The config of the thread, with the `user_id` whose lesson it is. If the thread has several answers,
+            the last one is meant, unless `configurable` names one by `checkpoint_id`, by `message_id` (the answer's
+            message) or by `run_id`.
         messages: A conversation from anywhere in place of a thread, which ends with the answer.
         success: The late verdict; that of the evaluator unless given.
         words: What a person said of the answer.
@@ -91,7 +91,7 @@ async def alearn_from(
         found = await found_in_thread(reflect, ThreadsOfGraph(graph), config)
     news = news_of(reflect, found, success, words)
     learning = learning_node(Learn(reflect), store or store_of(graph))
-    # The thread is named in the lesson's source, and not run.
+    # The config does not run the thread: the lesson's source names it.
     done = await learning.ainvoke({"news": news}, config)
     return cast(Learned, done["learned"])
 
@@ -200,11 +200,13 @@ def news_of(reflect: Reflect, found: Found, success: bool | None, words: str) ->
 def _verdict_of(state: ReflexionState) -> bool | None:
     """Return the evaluator's verdict on the last trial; None without any."""
     verdict = verdict_of(state)
+    if verdict is not None:
+        return verdict
+    # A conversation has no trials, but its answer may say how it was judged.
     judged = state["evaluation"]
-    if verdict is None and judged and not state["trials"]:
-        # A conversation, whose answer says how it was judged.
+    if judged and not state["trials"]:
         return judged["success"]
-    return verdict
+    return None
 
 
 async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableConfig) -> Found:
@@ -223,41 +225,41 @@ async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableCo
         snapshot = await threads.state(config)
         state = _state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}")
         return Found(state, partial=False, has_lessons=True)
-    message = named.get("message_id")
-    run = named.get("run_id")
+    message_id = named.get("message_id")
+    run_id = named.get("run_id")
     whole = config.copy()
     # These two names are ours: checkpointers know nothing of them.
     whole["configurable"] = {key: value for key, value in named.items() if key not in ("message_id", "run_id")}
     newest: StateSnapshot | None = None
     async for snapshot in threads.history(whole):
         newest = newest or snapshot
-        if _is_meant(snapshot, message, run):
+        if _is_meant(snapshot, message_id, run_id):
             state = _state_in(snapshot, f"thread {thread!r}")
             return Found(state, partial=False, has_lessons=True)
     if newest is None:
         raise ConfigurationError(f"learn_from: the checkpointer has no thread {thread!r}")
     # A checkpointer may keep the newest state alone, which still has the whole conversation.
-    if message is not None:
-        state = _state_of_answer(reflect, newest, message)
+    if message_id is not None:
+        state = _state_of_answer(reflect, newest, message_id)
         return Found(state, partial=True, has_lessons=False)
     what = "an answer"
-    if run is not None:
-        what = f"the answer of run {run!r}"
+    if run_id is not None:
+        what = f"the answer of run {run_id!r}"
     raise ConfigurationError(f"learn_from: thread {thread!r} has not {what}")
 
 
-def _is_meant(snapshot: StateSnapshot, message: str | None, run: str | None) -> bool:
-    """Return whether a state is the end of the answer that is meant; of the newest one if none is named."""
+def _is_meant(snapshot: StateSnapshot, message_id: str | None, run_id: str | None) -> bool:
+    """Return whether a state is the end of the answer that is named; if none is, whether it has a trial."""
     values = snapshot.values
     if not _has_trial(values):
         return False
-    # Not `next`, which also leaves out what has run and waits for the step to end.
+    # Not `snapshot.next`, which is empty as well while nodes that have run wait for the end of their step.
     ended = not snapshot.tasks
-    if message is not None:
-        return ended and _answer_id(values) == message
-    if run is not None:
+    if message_id is not None:
+        return ended and _answer_id(values) == message_id
+    if run_id is not None:
         metadata = snapshot.metadata or {}
-        return ended and str(metadata.get("run_id")) == str(run)
+        return ended and str(metadata.get("run_id")) == str(run_id)
     # One that was cut off is learned from as far as it went.
     return True
 
@@ -330,12 +332,12 @@ def _state_of_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> 
             f"learn_from: {what} is a conversation, and this graph plays {environment.name}: pass a thread"
         )
     said = _read(messages)
-    asked = [place for place, message in enumerate(said) if isinstance(message, HumanMessage)]
-    if not asked:
+    questions = [place for place, message in enumerate(said) if isinstance(message, HumanMessage)]
+    if not questions:
         raise ConfigurationError(f"learn_from: {what} has no human message, which is the task")
-    last = asked[-1]
-    question = said[last]
-    attempt = said[last + 1 :]
+    place = questions[-1]
+    question = said[place]
+    attempt = said[place + 1 :]
     if not attempt:
         raise ConfigurationError(f"learn_from: {what} has no answer after its last human message")
     task = environment.task_of(cast(HumanMessage, question))
@@ -347,7 +349,7 @@ def _state_of_messages(reflect: Reflect, messages: Sequence[Any], what: str) -> 
             # What tells this conversation from another one with the same question.
             "lesson_key": digest_of(in_words),
             "task": task,
-            "messages": said[: last + 1],
+            "messages": said[: place + 1],
             "trial": 1,
             "trials": [],
             "evaluation": None,

@@ -62,24 +62,25 @@ def floor_plan(room: str, number: int, seed: int) -> Plan:
     furniture = rooms()["rooms"][room]["receptacles"]
     for cls, (low, high) in furniture.items():
         share = size + random.uniform(-0.2, 0.2)
-        # Below 1, which would be one more than the highest number.
+        # A share of 1 would give `high + 1`.
         share = min(max(share, 0.0), 0.999)
         count = low + int(share * (high - low + 1))
         classes += [cls] * count
     grid = [(x, z) for x in range(-9, 10) for z in range(-9, 10)]
-    # The agent starts on the first one.
+    # The agent starts on the first cell, and each other one gets a receptacle.
     cells = random.sample(grid, len(classes) + 1)
-    places = [_place_id(x, z, random) for x, z in cells]
+    start, *locations = [_location_id(x, z, random) for x, z in cells]
     receptacles = []
-    for cls, (x, z), place in zip(classes, cells[1:], places[1:], strict=True):
+    for cls, (x, z), location in zip(classes, cells[1:], locations, strict=True):
         height = random.uniform(0.0, 2.2)
+        # A cell is a quarter of a metre wide; points are in metres.
         where = _point(x / 4, height, z / 4)
         id_ = _receptacle_id(cls, where)
-        receptacles.append(Receptacle(cls, id_, place))
-    return Plan(room, tuple(receptacles), places[0])
+        receptacles.append(Receptacle(cls, id_, location))
+    return Plan(room, tuple(receptacles), start)
 
 
-def _place_id(x: int, z: int, random: Random) -> str:
+def _location_id(x: int, z: int, random: Random) -> str:
     turn = random.randrange(4)
     tilt = random.choice((0, 30, 45, 60))
     return _mangle(f"loc|{x}|{z}|{turn}|{tilt}")
@@ -87,16 +88,16 @@ def _place_id(x: int, z: int, random: Random) -> str:
 
 def _receptacle_id(cls: str, where: str) -> str:
     # The engines derive names from these ids, and would call a SinkBasin|... a "sinkbasinbasin".
-    whole = cls.removesuffix("Basin")
-    if whole == cls:
+    fixture = cls.removesuffix("Basin")
+    if fixture == cls:
         return _mangle(f"{cls}|{where}")
-    return _mangle(f"{whole}|{where}|{cls}")
+    return _mangle(f"{fixture}|{where}|{cls}")
 
 
 def place_item(
     cls: str, usual: dict[str, int], holders: list[Receptacle], surprise: float, random: Random, used: set[str]
 ) -> Item:
-    """Place one more thing, with the probability `surprise` elsewhere than where one would look first.
+    """Place one more thing where one would look first, or, with the probability `surprise`, somewhere else.
 
     Args:
         cls: The class of the thing.
@@ -106,7 +107,7 @@ def place_item(
         random: The source of randomness.
         used: The ids that are taken; that of the thing is added.
     """
-    receptacle = _place(holders, usual, surprise, random)
+    receptacle = _choose_holder(holders, usual, surprise, random)
     id_ = _item_id(cls, random)
     while id_ in used:
         id_ = _item_id(cls, random)
@@ -114,7 +115,7 @@ def place_item(
     return Item(cls, id_, receptacle)
 
 
-def _place(holders: list[Receptacle], usual: dict[str, int], surprise: float, random: Random) -> Receptacle:
+def _choose_holder(holders: list[Receptacle], usual: dict[str, int], surprise: float, random: Random) -> Receptacle:
     there = {receptacle.cls for receptacle in holders}
     likely = [cls for cls in usual if cls in there]
     unlikely = [receptacle for receptacle in holders if receptacle.cls not in usual]

@@ -4,8 +4,8 @@ The engine prints, replaces `sys.stdout`, rewrites `sys.argv`, parses with a mod
 megabytes for each game it ever loaded; in a separate process none of this matters. The file is run by its path and
 imports nothing of this package, so that the child starts in under a second.
 
-It receives pairs of a method of `Engine` and its arguments, answers with pairs of the result and an error message,
-and ends when the connection closes.
+It receives the name of a method of `Engine` with its arguments, answers with the result and an error message, and
+ends when the connection closes.
 """
 
 import os
@@ -65,7 +65,7 @@ def serve(connection: Any) -> None:
         result = None
         failure = ""
         try:
-            # Only now, so that a failed import is an answer, too.
+            # Not before the first call, so that a failed import is answered like any other failure.
             engine = engine or Engine()
             result = getattr(engine, function)(*arguments)
         except Exception as error:

@@ -34,17 +34,19 @@ class LangChainPages:
         except ImportError as error:
             raise EnvironmentUnavailable(f"langchain-community cannot be imported: {error}") from error
         self.wiki = wiki
-        # Its validator would insert the package's own client, and set the language of the whole process.
-        self.tool = WikipediaQueryRun(api_wrapper=WikipediaAPIWrapper.model_construct(wiki_client=wiki.client))
+        # Not validated: that would insert the package's own client, and set the language of the whole process.
+        wrapper = WikipediaAPIWrapper.model_construct(wiki_client=wiki.client)
+        self.tool = WikipediaQueryRun(api_wrapper=wrapper)
 
     def find(self, entity: str) -> Page | Missing:
         try:
             output = str(self.tool.api_wrapper.run(entity))
         except EnvironmentFault:
             raise
-        # As in `MediaWiki.find`.
         except Exception as error:
+            # Raises a fault, as in `MediaWiki.find`.
             self.wiki.unexpected(error)
+        # Each summary becomes one paragraph: a short title on a line of its own would be dropped.
         output = re.sub(r"^Page: (.*)\nSummary: ", r"\1: ", output, flags=re.MULTILINE)
         if output == _NOTHING:
             return Missing()

@@ -26,10 +26,13 @@ class Language:
     """The files that compiling creates and running needs."""
     run: Sequence[str] = ()
     program: str = ""
+    """A template of the program around a candidate, with $code, $calls and $count."""
     call: str = ""
+    """A template of one call, with $number and $call."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Other files, as templates like `program`."""
     values: str = "json"
+    """How a program prints values: `json`, or `debug` for Rust's Debug."""
     error: str = ""
     """A pattern for the compiler's error in its output."""
     memory: int = 1024

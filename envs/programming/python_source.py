@@ -202,7 +202,7 @@ def cases_of(source: str, entry_point: str) -> tuple[Case, ...] | None:
     if check is not None:
         if len(check.args.args) != 1:
             return None
-        # There, the function has the name of the parameter.
+        # Within `check`, the function is called by the name of the parameter.
         names.append(check.args.args[0].arg)
         statements = check.body
 

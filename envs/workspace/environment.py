@@ -123,9 +123,10 @@ class Workspace(Environment):
                     raise EnvironmentUnavailable(f"the task {task['id']}: {error}{self._other_split(task)}") from None
 
     def _other_split(self, task: Task) -> str:
-        """Return a hint at the split that needs the fewest programs, for a task of the other one."""
-        built_in = self.splits != ("tasks",) and not task["id"].startswith("generated-")
-        if not built_in:
+        """Return a hint at the split that needs the fewest programs; empty unless the task is of the split `own`."""
+        if self.splits == ("tasks",):
+            return ""
+        if task["id"].startswith("generated-"):
             return ""
         return f"; --split {GENERATED} needs pytest alone"
 
@@ -214,8 +215,9 @@ class Workspace(Environment):
         with self._lock:
             prepared = task.get("prepared") or self._prepared.get(task["id"]) or {}
             if "tree" not in prepared:
-                # Without a graph.
-                prepared = self._prepared[task["id"]] = self.prepare(task)
+                # There is no graph that has called `prepare`.
+                prepared = self.prepare(task)
+                self._prepared[task["id"]] = prepared
             read: Prepared = read_prepared(task, prepared)
             if self._sandbox is None:
                 self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
@@ -248,8 +250,10 @@ class Workspace(Environment):
         return data
 
     def _own_data(self, name: str) -> dict[str, Any] | None:
+        """Return the data of the own task of this name; None without one."""
         with self._lock:
             for split in self.splits:
+                # Listing a split writes its repositories, so the first that has the task is the last that is listed.
                 if name in self._own:
                     break
                 for task in self.tasks(split):
@@ -268,10 +272,14 @@ class Workspace(Environment):
 
 
 class _Site(NamedTuple):
+    """The parts that all episodes of a task are made of."""
+
     repo: SnapshotRepo
     pristine: str
+    """The tree from which each trial starts."""
     commands: Commands
     copy: Callable[[str], Copy]
+    """Makes a copy of a tree."""
     grader: Grader
     trials: TrialFiles
 
@@ -293,6 +301,7 @@ def _tasks_of(given: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mappi
 def _episode(task: Task, site: _Site, tree: str, **how: Any) -> WorkspaceEpisode:
     copy = site.copy(tree)
     try:
+        # A client may have edited the task's data: the episode gets what was checked.
         checked = task.copy()
         checked["data"] = site.commands.data
         return WorkspaceEpisode(checked, copy, site.commands, site.grader, site.trials.keep, **how)

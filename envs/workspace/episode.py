@@ -12,18 +12,26 @@ from langgraph_reflexion.envs.workspace.tree_walk import walk
 from langgraph_reflexion.envs.workspace.truncate import truncate
 from langgraph_reflexion.envs.workspace.verification import Grader, Verification
 
-LISTED, FOUND, LINES = 200, 100, 200
-"""The most files that are listed, matches that are shown and lines that are read at once."""
+LISTED = 200
+"""Maximum number of files that are listed."""
+FOUND = 100
+"""Maximum number of matches that are shown."""
+LINES = 200
+"""Lines of a file that are shown unless the agent asks for another number."""
 _READ = 16_000
+"""Characters after which a file is shown no further."""
 _LONGEST_LINE = 500
+"""Characters of a line that are shown."""
 _AROUND = 3
+"""Lines that are shown before and after an edit."""
 _LONGEST_COMMAND = 100_000
+"""Bytes of a command, or of a pattern."""
 
 
 class WorkspaceEpisode(Episode):
     """A trial in a copy of a workspace, which is closed with the episode.
 
-    `keep` stores the verification of a tree, `passed` is the tree that last passed verification.
+    `keep` stores the verification of a tree; `passed` is the tree that passed the last one, if it passed.
     """
 
     def __init__(
@@ -110,7 +118,7 @@ class WorkspaceEpisode(Episode):
         """Run a command in the workspace's root, usually without network. Its background processes end with it."""
 
         def run() -> str:
-            _check(command)
+            _expect_passable(command)
             done = self._commands.run(command, self._copy)
             parts = []
             output = truncate(done.output)
@@ -161,6 +169,7 @@ class WorkspaceEpisode(Episode):
         return place
 
     def _answered(self, work: Callable[[], str]) -> str:
+        """Do work, and return what it says, or why it was refused."""
         try:
             return work()
         except safe_paths.Refused as refused:
@@ -197,8 +206,8 @@ class WorkspaceEpisode(Episode):
         folder = self._copy.root / place
         if not folder.is_dir():
             raise safe_paths.Refused(f"{place} is not a folder")
-        # Dependencies are listed as the empty folders that they are in a copy.
-        found = walk(folder, ())
+        # In a copy, dependencies are empty folders, and are listed as such.
+        found = walk(folder, dependencies=())
         empty = [f"{name}/" for name in found.empty]
         names = sorted(found.files + empty)
         if not names:
@@ -232,14 +241,16 @@ class WorkspaceEpisode(Episode):
         return "\n".join(rows)
 
     def _matches(self, pattern: str, place: str) -> str:
-        _check(pattern)
+        _expect_passable(pattern)
         done = self._commands.search(pattern, place, self._copy)
-        # grep ends with 1 if nothing matches.
-        if done.status not in ("ok", "failed") or done.exit_code > 1:
+        # grep ends with 1 if nothing matches, and with more after an error.
+        has_searched = done.status in ("ok", "failed") and done.exit_code <= 1
+        if not has_searched:
             why = truncate(done.output, 500) or done.outcome
             return f"Not done: {why}."
         found = []
         for row in done.output.split("\n"):
+            # A match is path:number:text. Where huge output was cut, there are other rows.
             if row.count(":") > 1:
                 found.append(row.removeprefix("./"))
         found.sort(key=_place_of_match)
@@ -252,6 +263,7 @@ class WorkspaceEpisode(Episode):
         content = safe_paths.read_bytes(self._copy.root, place)
         # What is not UTF-8 is written back as it was.
         text = content.decode("utf-8", "surrogateescape")
+        # The agent was shown lines without carriage returns.
         if old not in text and "\r\n" in text:
             old = _with_carriage_returns(old)
             new = _with_carriage_returns(new)
@@ -323,7 +335,8 @@ def _place_of_match(row: str) -> tuple[str, int]:
     return path, int(number)
 
 
-def _check(words: str) -> None:
+def _expect_passable(words: str) -> None:
+    """Refuse a command or a pattern that no program can be given."""
     if "\0" in words or len(words.encode()) > _LONGEST_COMMAND:
         raise safe_paths.Refused(
             f"a command has at most {_LONGEST_COMMAND} bytes, and no NUL: write a file, and run it"

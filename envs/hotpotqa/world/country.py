@@ -172,7 +172,8 @@ def _is_known(fact: str, known: dict[str, Any]) -> bool:
 
 
 def _known(thing: Thing) -> dict[str, Any]:
-    """Return the words of sentences about a thing: its attributes, and some of the things beside it."""
+    """Return the values for sentences about a thing: its attributes, and some of those of related things."""
+    # A value that it lacks has no entry: `_page` leaves out the sentences that need it.
     known: dict[str, Any] = {}
     for name, value in vars(thing).items():
         if isinstance(value, Thing):

@@ -81,7 +81,7 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     for name in own_keys(schema, base):
         asked[name] = fields[name]
         shown[name] = fields[name]
-    # An agent sees the same context.
+    # The agent is run with the context of the graph, so its own schema decides, if it has one.
     wrapped = getattr(agent, "agent", None)
     context = getattr(wrapped, "context_schema", None) or ReflexionContext
     return {

@@ -292,8 +292,9 @@ class _Judge:
             reports = [call.args for call in calls if call.name == REPORT]
             if reports:
                 return read_reports(reports, len(criteria))
-            # The last round offers no tool to look with.
-            if not calls or rounds == MOST_ROUNDS or not tools:
+            # Where no tool to look with was offered, calls are not done.
+            may_look = bool(tools) and rounds < MOST_ROUNDS
+            if not calls or not may_look:
                 return read_verdicts(reply.text, len(criteria))
             self.looks += await look(tools, calls, self.config)
             rounds += 1

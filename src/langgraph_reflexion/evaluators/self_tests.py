@@ -83,10 +83,10 @@ class ProgramEnvironment(Protocol):
 class SelfTestsEvaluator(Evaluator):
     """Asks the model for tests, draws a few of the valid ones, and runs them after every trial.
 
-    The score is 1 if all of them pass and 0 otherwise, so that a task returns its last program, as in the paper. A
-    reply without a valid test is asked for once more; after that, the examples in the description are the tests.
-    Tests that contradict these examples are dropped. Without any test a program is unverified: its score is 0, and
-    the task goes on.
+    The score is 1 if all of them pass and 0 otherwise: no failed program is better than another one, so that a task
+    returns its last program, as in the paper. If a reply has no valid test, the model is asked once more; after that,
+    the examples in the description are the tests. Tests that contradict these examples are dropped. Without any test
+    a program is unverified: its score is 0, and the task goes on.
 
     Args:
         client: The model that writes the tests.
@@ -94,8 +94,8 @@ class SelfTestsEvaluator(Evaluator):
         prompts: The domain's templates.
         seed: The run's seed, from which the draw is seeded per task.
         most: Maximum number of tests (n in the paper, at most 6).
-        beside_given: Run the tests beside those that come with the task, which are its own and the examples in its
-            description. Otherwise its own replace them.
+        beside_given: Run the model's tests beside those that come with the task: the task's own, and the examples in
+            its description. Otherwise the task's own tests replace the model's.
         accepts_untested: Take the tests of the first reply as they are, and accept a program without any if it
             defines the function, as the original code does.
     """
@@ -160,7 +160,7 @@ class SelfTestsEvaluator(Evaluator):
     async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> tuple[list[str], str]:
         """Return the tests without those that contradict the description, and their source.
 
-        In place of none the examples of the description are returned.
+        If none is left, the examples in the description are returned instead.
         """
         examples = await to_thread(self.environment.described_tests, task)
         valid = await self._agreeing(task, valid, examples)

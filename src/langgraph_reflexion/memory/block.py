@@ -170,9 +170,10 @@ def _notes(lines: list[str], first: int, path: Path) -> Iterator[Note]:
         ConfigurationError: a line is neither one nor the continuation of one.
     """
     introduction = _INTRODUCTION.splitlines()
-    # First all lines, as each may go on in the next one.
+    # Notes are read only when they are whole: each may go on in the next lines.
     written: list[str] = []
     for number, line in enumerate(lines, first):
+        # Every note begins with a dash, whether it has an id or a person has added it.
         if _ADDED.fullmatch(line):
             written.append(line)
         elif _NOTE.fullmatch(line.lstrip()):

@@ -9,7 +9,7 @@ from langgraph_reflexion.memory.records import words_and_signs
 from langgraph_reflexion.memory.snapshot import Lesson, LessonSnapshot
 
 SHARE = 0.85
-"""A lesson repeats another one if its words, in order, are at least this share of that one's."""
+"""A lesson repeats another one if it has at least this share of that one's words, all in the same order."""
 
 _TURNING = """
     not no never none neither nor without cannot dont t un nt only except unless instead avoid stop if
@@ -34,7 +34,7 @@ class _Said:
 
     @cached_property
     def decisive(self) -> tuple[str, ...]:
-        """Its numbers, signs, names and words that turn the meaning, in order: other ones make another lesson."""
+        """Its numbers, signs, names and words that turn the meaning, in order: where they differ, so do lessons."""
         return tuple(word.casefold() for word in self._as_written if _is_decisive(word))
 
     @cached_property
@@ -46,20 +46,22 @@ class _Said:
 def _is_decisive(word: str) -> bool:
     if word.casefold() in _TURNS:
         return True
-    # A sign, a number, a name such as `drawer_2`, or a word with a capital: the first of a sentence may be a name.
-    return not word.isalpha() or word != word.lower()
+    # Signs, numbers, and names such as `drawer_2` are not plain. A capital counts as a name, even where it merely
+    # begins a sentence.
+    is_plain = word.isalpha() and word == word.lower()
+    return not is_plain
 
 
 def repeated(snapshot: LessonSnapshot, taught: Collection[str]) -> dict[str, str]:
     """Return the lessons that say no more than another one does, each with the id of that one.
 
-    The one that says more is left, so no word is lost. Lessons that a person has yet to approve are left out.
+    The one that says more is kept, so no word is lost. Lessons that a person has yet to approve are not compared.
 
     Args:
         snapshot: All lessons.
         taught: The ids of those that are compared with the others.
     """
-    # Only lessons that agree in these words can repeat each other, so each is compared with few.
+    # Only lessons with the same decisive words can repeat each other, so each is compared with few.
     alike: defaultdict[tuple[str, ...], list[_Said]] = defaultdict(list)
     for lesson in snapshot.live:
         if lesson.pending:
@@ -72,7 +74,7 @@ def repeated(snapshot: LessonSnapshot, taught: Collection[str]) -> dict[str, str
             if new.lesson.id not in taught:
                 continue
             for other in group:
-                # The first that is found is enough: merges are followed to their end.
+                # The first that says more is enough: if it is merged as well, merges are followed to their end.
                 if _repeats(new, other):
                     found.setdefault(new.lesson.id, other.lesson.id)
                 elif _repeats(other, new):
@@ -84,10 +86,13 @@ def _repeats(one: _Said, other: _Said) -> bool:
     """Return whether a lesson says nothing that the other one does not say as well."""
     few = len(one.words)
     many = len(other.words)
-    # Two lessons with the same words are one already: the words are their id.
+    # Of the same length they would be one lesson already, as the words are its id.
     is_shorter = few < many
     says_nearly_all = few >= SHARE * many
-    if not is_shorter or not says_nearly_all or one.lesson.by_person:
+    if not is_shorter or not says_nearly_all:
+        return False
+    # What a person wrote or changed is never merged into another lesson.
+    if one.lesson.by_person:
         return False
     return _in_order(one.words, other.words)
 

@@ -69,7 +69,7 @@ def doctor(
 
 
 def _versions() -> Iterator[str]:
-    # Of the code that runs, which may be newer than the metadata of an editable installation.
+    # The version is that of the code that runs: the metadata of an editable installation may be older.
     yield f"{PACKAGE} {__version__}, Python {platform.python_version()}, {platform.system()}"
     for name in MAIN_PACKAGES:
         yield f"  {name:<18}{metadata.version(name)}"
@@ -92,7 +92,7 @@ def _is_missing(requirement: "Requirement", extra: str) -> bool:
     """Return whether an extra needs a package here that is not installed."""
     if requirement.marker is None or not requirement.marker.evaluate({"extra": extra}):
         return False
-    # What is needed without the extra, too, does not tell whether it is installed.
+    # A package that is needed in any case says nothing about the extra.
     if requirement.marker.evaluate({"extra": ""}):
         return False
     try:

@@ -93,7 +93,7 @@ def write_page(comparison: Comparison, file: Path | str, reload: int | None = No
 def page(comparison: Comparison, reload: int | None = None) -> Iterator[str]:
     """Return the page of a comparison as HTML, in pieces: the texts of its trials may be large."""
     columns = _columns(comparison)
-    # Each text of the trials is in the page once, under its number. Reading the trials adds theirs.
+    # The page has each text of the trials once, by its number. `_trials_by_task` fills this table.
     texts: dict[str, int] = {}
     trials = [_trials_by_task(column.run, texts) for column in columns]
     tasks = _tasks(columns, trials)
@@ -251,20 +251,20 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]
             outcomes[column.name] = _outcome(rows)
             if rows:
                 reasons.update(_reasons(rows))
-        tried: list[str] = []
-        solved: list[str] = []
+        runs_with_task: list[str] = []
+        runs_that_solved: list[str] = []
         for name, cell in outcomes.items():
             if cell.kind != "absent":
-                tried.append(name)
+                runs_with_task.append(name)
             if cell.kind == "solved":
-                solved.append(name)
+                runs_that_solved.append(name)
         trials_by_run = [of_run.get(task, []) for of_run in trials]
         tasks.append(
             {
                 "name": printable(task),
                 "goal": printable(goals.get(task, "")),
                 "outcomes": outcomes.values(),
-                "ways": _ways(tried, solved),
+                "ways": _ways(runs_with_task, runs_that_solved),
                 "reasons": sorted(reasons),
                 "runs": trials_by_run,
             }
@@ -301,7 +301,7 @@ def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: d
         now: list[int] = []
         for role, text in prompt.parts:
             now.append(number(f"{role}\n{text}"))
-        # Most of a prompt is that of an earlier step.
+        # Most of a prompt repeats the one before it, so that part is only counted.
         shared = _equal_at_first(before, now)
         packed: list[Any] = [title, shared]
         packed += now[shared:]
@@ -322,6 +322,7 @@ def _equal_at_first(before: Sequence[int], now: Sequence[int]) -> int:
 
 def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
     """Return the outcome of a task from its rows, which are None where a run does not have the task."""
+    # A solved task ranks by its trial, and before all others.
     if rows is None:
         return TaskCell("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
@@ -339,7 +340,7 @@ def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
 
 
 def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
-    """Return what can be said of a task that some of the runs have solved."""
+    """Return the tags that say which of the runs that have a task solved it."""
     if len(runs) == 1 and solved:
         return ["solved"]
     if len(runs) == 1:

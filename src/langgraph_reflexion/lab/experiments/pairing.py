@@ -156,16 +156,16 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
     if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
-    # `solved` has a number for each trial: the comparison ends with the group that made fewer.
-    trials = min(len(one.report.solved), len(other.report.solved))
-    matches = [_at_equal_trials(trials, first, second)]
-    tokens = min(_spent(first), _spent(second))
+    # `solved` has an entry for each trial. The groups are compared up to what the smaller one has.
+    fewer_trials = min(len(one.report.solved), len(other.report.solved))
+    matches = [_at_equal_trials(fewer_trials, first, second)]
+    fewer_tokens = min(_spent(first), _spent(second))
     if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
         notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
-    elif not tokens:
+    elif not fewer_tokens:
         notes.append(f"{names} are not compared at equal tokens: no tokens were counted.")
     else:
-        matches.append(_at_equal_tokens(tokens, first, second))
+        matches.append(_at_equal_tokens(fewer_tokens, first, second))
     return Pair(one, other, left_out, tuple(matches), tuple(notes))
 
 

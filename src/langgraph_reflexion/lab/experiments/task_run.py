@@ -148,7 +148,7 @@ class TaskRun:
         if self.status == "failed" and state["trial"] >= self.max_trials:
             return
         if self.status == "failed" and ended_at_no_gain(state["notes"]):
-            # More trials are not what it lacks.
+            # It was stopped as trials gained nothing: a higher `max_trials` is no reason to go on.
             return
         if self.status == "budget" and self.budgets.used_up(state, self.config):
             return
@@ -156,7 +156,7 @@ class TaskRun:
             return
         completed = len(state["trials"])
         cut_short = state["trials"][-1]["stop_reason"] in ("budget", "fault")
-        # A trial that was cut short, or the reflection on it, is repeated.
+        # The last trial is to be finished again: it was cut short, or still lacks the reflection on it.
         if cut_short or self.reflects:
             completed -= 1
         self.progress = self.progress._replace(status="running", completed=completed)
@@ -208,10 +208,12 @@ class TaskRun:
         ended = self._read(state)
         moved = self.progress.checkpoint != known.checkpoint
         if ended and moved and self._is_beyond(known):
+            # Another process finished this trial and could not report it.
             return await self._finished(state)
-        going_on = resume_point(state)
-        if going_on:
-            await self.graph.aupdate_state(self.config, going_on.values, going_on.as_node)
+        # A task that has ended continues from here; one that runs just goes on from its checkpoint.
+        point = resume_point(state)
+        if point:
+            await self.graph.aupdate_state(self.config, point.values, point.as_node)
         return await self._run_to_end(None, known)
 
     async def _run_to_end(self, start: dict[str, Any] | None, known: TaskProgress) -> Finished:
@@ -248,7 +250,8 @@ class TaskRun:
         except PASSED_ON:
             raise
         except BaseException as error:
-            await self._last_state()  # an unreadable checkpoint is a problem of the run, not of the task
+            # Raises if the checkpoint is unreadable, which is a problem of the run and not of the task.
+            await self._last_state()
             raise TaskError.of(error) from error
 
     async def _follow(self, stream: Any) -> None:
@@ -291,7 +294,7 @@ class TaskRun:
             return False
         if state["status"] != "running" or not self.reflects:
             return True
-        # A useless reflection is not kept, and nothing else follows it.
+        # A useless reflection is not kept, so there is none to wait for.
         rejected = was_rejected(state["trials"][-1]["notes"])
         return rejected or _reflection(state) is not None
 
