@@ -14,7 +14,7 @@ from traceback import extract_tb
 from typing import Annotated, Any, Literal, TypeVar
 
 from jinja2 import BaseLoader, ChoiceLoader, DictLoader, FileSystemLoader, StrictUndefined
-from jinja2.exceptions import TemplateSyntaxError
+from jinja2.exceptions import TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -171,7 +171,8 @@ class Prompts:
             jinja2.UndefinedError: a value is missing.
             ConfigurationError: a template fails, and some templates are the user's.
         """
-        return self._checked(name, lambda: self._templates.get_template(f"{name}.md").render(**values).strip())
+        given = ", ".join(values)
+        return self._checked(name, lambda: self._templates.get_template(f"{name}.md").render(**values).strip(), given)
 
     def opening(self, instruction: str, observation: str) -> str:
         """Return the beginning of a task: its first observation, below the instruction unless it contains that."""
@@ -179,7 +180,12 @@ class Prompts:
             return observation
         return self.render("opening", instruction=instruction, observation=observation)
 
-    def _checked(self, name: str, make: Callable[[], _T]) -> _T:
+    def _checked(self, name: str, make: Callable[[], _T], given: str = "") -> _T:
+        """Return what is made of a template, which is given the values of these names.
+
+        Raises:
+            ConfigurationError: a template of the user's fails.
+        """
         try:
             return make()
         except Exception as error:
@@ -191,7 +197,10 @@ class Prompts:
             place: Any = error if isinstance(error, TemplateSyntaxError) else at[-1] if at else None
             own = self._own.get(name, repr(name))
             where = f"{place.filename or own}, line {place.lineno}" if place else own
-            raise ConfigurationError(f"the template {where}: {type(error).__name__}: {error}") from error
+            hint = ""
+            if isinstance(error, UndefinedError) and given:
+                hint = f": its values are {given}"
+            raise ConfigurationError(f"the template {where}: {type(error).__name__}: {error}{hint}") from error
 
     def examples(self, kind: str | None, count: int) -> list[Example]:
         """Return the first `count` few-shot trajectories for a kind of task; any kind if none fits or for None."""

@@ -204,14 +204,36 @@ HEAD = (
 )
 
 
-def table(entries: Sequence[Entry], allowed: int) -> list[str]:
-    """Return the lines of a world's table."""
+ON_THE_PAGE = (
+    "rival",
+    "solved",
+    "95% interval",
+    "calls per task",
+    "tokens per task",
+    "own lines",
+    f"against {OURS}, at equal calls",
+    "at equal tokens",
+)
+"""The columns that `docs/compared.md` has."""
+
+
+def table(entries: Sequence[Entry], allowed: int, columns: Sequence[str] = HEAD) -> list[str]:
+    """Return the lines of a world's table with some columns."""
     ours = next((each for each in entries if each.name == OURS), None)
-    lines = [as_line(HEAD), "|" + "---|" * len(HEAD)]
+    places = [HEAD.index(name) for name in columns]
+    lines = [as_line(columns), "|" + "---|" * len(columns)]
     for each in entries:
-        lines.append(as_line(cells_of(each, ours, allowed)))
+        cells = cells_of(each, ours, allowed)
+        lines.append(as_line([cells[place] for place in places]))
     lines += ["", totals(entries)]
     return lines
+
+
+def page(rows: Sequence[Row], world: str) -> list[str]:
+    """Return the lines of a world on the page, where others win first."""
+    entries = entries_of(rows, world)
+    allowed = max(row["calls_allowed"] for each in entries for row in each.rows)
+    return [*wins_of_others(entries, allowed), "", *table(entries, allowed, ON_THE_PAGE)]
 
 
 def cells_of(each: Entry, ours: Entry | None, allowed: int) -> list[str]:

@@ -8,6 +8,9 @@ import typer.cli
 from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
+from benchmarks.rivals.protocol import WORLDS
+from benchmarks.rivals.run import read_rows
+from benchmarks.rivals.table import page as rivals_page
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
 from langgraph_reflexion.envs.protocols import actors_of
 from langgraph_reflexion.lab.cli.commands import app
@@ -120,11 +123,19 @@ def layers():
 
 
 @cache
+def rivals(world):
+    """What came of a world of `benchmarks/rivals`, by the rows that are recorded there."""
+    rows = read_rows(ROOT / "benchmarks" / "rivals" / "recorded" / "rows.jsonl")
+    return "\n".join(rivals_page(rows, world))
+
+
 def writers():
     """Every generated part by its name."""
     found = {"command line": command_line, "layers": layers, "names in short": in_short, "profiles": profiles}
     for page in {group.page for group in GROUPS}:
         found[f"names of {page}"] = lambda page=page: in_full(page)
+    for world in WORLDS:
+        found[f"rivals/{world}"] = lambda world=world: rivals(world)
     for name in ENVIRONMENTS:
         for what in (tools, arguments, prompts):
             found[f"{what.__name__}/{name}"] = lambda what=what, name=name: what(name)

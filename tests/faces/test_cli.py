@@ -519,3 +519,31 @@ def test_what_cannot_be_watched_is_one_line(tmp_path, args):
     run = folder(tmp_path / "run", [row("a", 1, True)], ["a"])
     status, _, err = call(tmp_path, "report", str(run), *args)
     assert (status, one_line(err).startswith("langgraph-reflexion: --watch writes")) == (2, True)
+
+
+MINE = """
+from pathlib import Path
+from langgraph_reflexion import load_environment
+
+class Mine(type(load_environment("alfworld"))):
+    prompts = Path(__file__).parent / "terse"
+"""
+
+
+@pytest.mark.slow
+def test_after_a_broken_template_a_run_goes_on_with_the_mended_one(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "terse").mkdir()
+    template = tmp_path / "terse" / "reflect.md"
+    template.write_text("Think about {{ task }}.")
+    mine = ("run", "mine.py:Mine", "--limit", "3", "--max-trials", "2", "--out", "run")
+    status, out, _ = call(tmp_path, *mine)
+    assert status == 1
+    errors = (tmp_path / "run" / "errors.log").read_text()
+    assert "reflect.md, line 1: UndefinedError: 'task' is undefined: its values are " in errors
+
+    template.write_text("Say in a sentence what went wrong.")
+    status, out, _ = call(tmp_path, *mine)
+    said = " ".join(out.split())
+    assert (status, "prompts/reflect.md was changed while it went on" in said) == (0, True)
+    assert (tmp_path / "run" / "prompts" / "reflect.md").read_text() == template.read_text()

@@ -171,4 +171,4 @@ def rendered(prompts: Prompts, name: str, values: dict[str, Any]) -> str:
     try:
         return prompts.render(name, **values)
     except (TemplateError, ConfigurationError) as error:
-        raise AssertionError(f"{name}.md fails: {error}: its values are {', '.join(values) or 'none'}") from error
+        raise AssertionError(f"{name}.md fails: {error}") from error

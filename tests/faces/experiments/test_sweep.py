@@ -14,7 +14,6 @@ from langgraph_reflexion.lab.experiments.comparison import compare, task_lines
 from langgraph_reflexion.lab.experiments.progress import LiveProgress
 from langgraph_reflexion.lab.experiments.provenance import new_info
 from langgraph_reflexion.lab.experiments.report import report_run
-from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.experiments.runs import read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.run_settings import RunSettings
@@ -83,7 +82,7 @@ def test_in_step_the_run_ends_after_a_trial_that_solves_nothing_new(tmp_path):
 def test_a_run_that_ended_by_its_rule_is_whole_and_says_what_it_skipped(tmp_path):
     drive_all(tmp_path / "rule", numbers=[1, 2, 4], in_step=True)
     drive_all(tmp_path / "all", numbers=[1, 2, 4])
-    assert in_words(drive_all(tmp_path / "rule", numbers=[1, 2, 4], in_step=True)[0].statuses) == (
+    assert drive_all(tmp_path / "rule", numbers=[1, 2, 4], in_step=True)[0].in_words == (
         "2 solved, 1 not tried again after a trial that solved nothing new"
     ), "resumed, it decides the same"
     report = report_run(read_run(tmp_path / "rule"))
@@ -119,7 +118,7 @@ class Stopping(Guessing):
 def test_a_task_that_stopped_at_no_gain_is_reported_so_and_not_taken_up_again(tmp_path):
     summary, _ = drive_all(tmp_path, environment=Stopping(numbers=(1, 9)))
     assert (summary.statuses["solved"], summary.statuses["failed"]) == (1, 1)
-    assert in_words(summary.statuses) == "1 solved, 1 failed"
+    assert summary.in_words == "1 solved, 1 failed"
     run = read_run(tmp_path)
     report = report_run(run)
     assert (report.no_gain, report.unfinished, report.stopped, len(report.solved)) == (1, 0, 0, 5)

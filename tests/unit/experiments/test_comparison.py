@@ -363,3 +363,27 @@ def test_what_could_not_be_compared_is_null(tmp_path):
     other = folder(tmp_path / "other", [row("b", 1, True)], ["b"], environment="mine.py:Mine")
     (pair,) = compare([one, other]).as_json()["pairs"]
     assert (pair["equal_trials"], pair["equal_tokens"]) == (None, None)
+
+
+def test_a_right_answer_that_was_not_accepted_is_told_from_a_wrong_one(tmp_path):
+    rows = [row("a", 1, True, False), row("b", 1, False), row("c", 1, True), row("d", 1, False, True)]
+    run = read_run(folder(tmp_path / "run-s0", rows, list("abcd"), max_trials=1, evaluator="checks.py:check"))
+    outcomes = [str(line)[3:].rpartition("  ")[0].strip() for line in task_lines(run, 80)]
+    assert outcomes == [
+        "right, but not accepted in 1 trial",
+        "not solved in 1 trial",
+        "solved in trial 1",
+        "accepted in trial 1, but wrong",
+    ]
+    said = " ".join(printed(compare(tmp_path)).split())
+    assert "run: 1 of 2 accepted answers are wrong; 1 of 2 right answers were not accepted, and count" in said
+
+
+def test_a_task_that_ends_on_a_budget_is_not_called_unfinished(tmp_path):
+    cut = {"stop_reason": "budget", "verdict": None}
+    one = folder(tmp_path / "one", [row("a", 1, True), row("b", 1, False, **cut)], ["a", "b"])
+    report = compare(one).runs[0]
+    assert (report.on_budget, report.unfinished) == (1, 0)
+    said = " ".join(printed(compare([one, seeded(tmp_path, "retry", 0, "ab", tasks="ab")])).split())
+    assert "1 ended on a budget, counted as unsolved" in said
+    assert "unfinished" not in said

@@ -98,7 +98,6 @@ def _run(work: Callable[[Any], Any], as_json: bool, gate: "Gate | None" = None) 
 def _print_summary(summary: "Summary") -> None:
     """Print the results of a run, the faults, and where all is recorded."""
     from langgraph_reflexion.lab.experiments.comparison import compare
-    from langgraph_reflexion.lab.experiments.runner import in_words
     from langgraph_reflexion.support.text import count, printable
 
     folder = summary.report.folder
@@ -108,7 +107,7 @@ def _print_summary(summary: "Summary") -> None:
     ended_before = summary.clean and not summary.statuses["unfinished"]
     if ended_before and not summary.recorded:
         typer.echo("Nothing was left to do: every task had ended.")
-    typer.echo(f"{in_words(summary.statuses)} in {summary.seconds:.1f} s. Recorded in {folder}")
+    typer.echo(f"{summary.in_words} in {summary.seconds:.1f} s. Recorded in {folder}")
     suggest("show", folder)
 
 

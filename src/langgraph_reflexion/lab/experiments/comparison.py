@@ -26,6 +26,7 @@ from langgraph_reflexion.lab.experiments.pairing import Pair, pair
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
+from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run, read_runs
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain
@@ -72,11 +73,24 @@ def _outcome(run: Run, task: str) -> tuple[str, str]:
     limit = run.settings["max_trials"]
     if last["fault"]:
         return f"fault in trial {trial}", "yellow"
+    is_right = final_answer(rows)["success"]
     if last["verdict"]:
         # Where the truth is unknown, the verdict stands for it.
-        if final_answer(rows)["success"] is False:
+        if is_right is False:
             return f"accepted in trial {trial}, but wrong", "red"
         return f"solved in trial {trial}", "green"
+    if last["stop_reason"] == "budget":
+        return f"ended on a budget in trial {trial}", "yellow"
+    if trial >= limit and is_right:
+        # The evaluator is not an oracle, and has not noticed.
+        return f"right, but not accepted in {count(limit, 'trial')}", "yellow"
+    return _not_solved(run, last)
+
+
+def _not_solved(run: Run, last: TrialRow) -> tuple[str, str]:
+    """Return in words why a task is not solved after its last trial, and the color of it."""
+    trial = last["trial"]
+    limit = run.settings["max_trials"]
     if ended_at_no_gain(last["notes"]):
         return f"not solved, {NO_GAIN}", "red"
     if trial >= limit:
@@ -211,6 +225,8 @@ class Comparison:
             parts.append(f"{report.stopped} not tried again after a trial that solved nothing new")
         if report.no_gain:
             parts.append(f"{report.no_gain} {NO_GAIN}")
+        if report.on_budget:
+            parts.append(f"{report.on_budget} ended on a budget, counted as unsolved")
         if report.unfinished:
             parts.append(f"{report.unfinished} unfinished, counted as unsolved")
         return parts
@@ -281,13 +297,22 @@ def _same_tasks(one: RunGroup, other: RunGroup) -> bool:
 
 
 def _on_verdicts(group: RunGroup) -> list[str]:
-    """Return a sentence on the answers that a group's evaluator has accepted wrongly, if there are any."""
+    """Return a sentence on the answers that a group's evaluator has judged wrongly, if there are any."""
     answers = group.report.answers
-    if not answers or not answers["false_positive"]:
+    if not answers:
         return []
-    accepted = answers["true_positive"] + answers["false_positive"]
+    said: list[str] = []
     wrong = answers["false_positive"]
-    return [f"{group.name}: {wrong} of {accepted} accepted answers are wrong."]
+    if wrong:
+        accepted = answers["true_positive"] + wrong
+        said.append(f"{wrong} of {accepted} accepted answers are wrong")
+    missed = answers["false_negative"]
+    if missed:
+        right = answers["true_positive"] + missed
+        said.append(f"{missed} of {right} right answers were not accepted, and count as solved")
+    if not said:
+        return []
+    return [f"{group.name}: {'; '.join(said)}."]
 
 
 def _one_apart(one: RunGroup, other: RunGroup) -> bool:

@@ -37,7 +37,7 @@ class Estimate:
     calls: float | None = 0.0
     tokens: float | None = 0.0
     seconds: float | None = 0.0
-    """Wall time."""
+    """Wall time, with as many tasks at once as the run has."""
     cost: float | None = 0.0
     """At the prices of the file."""
     basis: str = ""
@@ -82,8 +82,8 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
     is_demo = DEMO in model_names(settings["model"])
     # The demo model answers at once, and no other model is as quick.
     if pilot_is_demo == is_demo:
-        at_once = min(settings["concurrency"], len(left))
-        seconds = in_all([row["seconds"] for row in rows]) / at_once
+        in_trials = in_all([row["seconds"] for row in rows])
+        seconds = wall_time(in_trials, settings["concurrency"], left, rows)
     cost = None
     costs = _costs(settings, rows)
     if costs is not None:
@@ -99,6 +99,25 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
         cost=cost,
         basis=pilot.folder.name,
     )
+
+
+def wall_time(in_trials: float, concurrency: int, left: Sequence[int], rows: Sequence[TrialRow]) -> float:
+    """Return the wall time of the work that is left.
+
+    Tasks run at once, and the trials of one task one after the other: a run takes at least as long as the task that
+    needed longest.
+
+    Args:
+        in_trials: Seconds of all trials that are left, one after the other.
+        concurrency: The number of tasks at once.
+        left: The number of trials that each task has left at most.
+        rows: The measured trials.
+    """
+    by_task: dict[str, float] = defaultdict(float)
+    for row in rows:
+        by_task[row["task_id"]] += row["seconds"]
+    shared = in_trials / min(concurrency, len(left))
+    return max(shared, max(by_task.values()))
 
 
 def _trials_left(planned: PlannedRun) -> list[int]:

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -57,6 +57,8 @@ class RunOutcome:
     """What stopped or refused it."""
     tasks: dict[str, int] = field(default_factory=dict)
     """N tasks by the status that they ended with."""
+    in_words: str = ""
+    """The same for a reader."""
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -164,29 +166,31 @@ async def run_experiment(
     outcomes: list[RunOutcome] = []
     for each in runs:
         began = perf_counter()
-        status, why, tasks = await _run(each, observer, given)
-        seconds = perf_counter() - began
-        in_one_line = " ".join(why.split())
-        outcome = RunOutcome(each.spec.name, each.folder, status, in_one_line, tasks, seconds)
+        outcome = await _run(each, observer, given)
+        outcome = replace(outcome, seconds=perf_counter() - began)
         outcomes.append(outcome)
         observer.on_outcome(outcome)
     return outcomes
 
 
-async def _run(
-    each: PlannedRun, observer: ExperimentObserver, given: Mapping[str, Any]
-) -> tuple[RunStatus, str, dict[str, int]]:
-    """Run or resume one run; return its status, why it did not finish, and the number of tasks by how they ended."""
+async def _run(each: PlannedRun, observer: ExperimentObserver, given: Mapping[str, Any]) -> RunOutcome:
+    """Run or resume one run."""
+    name = each.spec.name
     if each.refusal:
-        return "refused", each.refusal, {}
-    observer.on_run(each.spec.name)
+        return RunOutcome(name, each.folder, "refused", _in_one_line(each.refusal))
+    observer.on_run(name)
     try:
         settings = each.spec.settings.changed(dict(given))
         summary = await arun(settings, each.folder, observer, each.spec.axes)
     except ReflexionError as error:
-        return "stopped", str(error), {}
+        return RunOutcome(name, each.folder, "stopped", _in_one_line(str(error)))
     except Exception as error:  # a bug in one run's environment does not stop the other runs
-        return "stopped", f"{type(error).__name__}: {error}", {}
+        return RunOutcome(name, each.folder, "stopped", _in_one_line(f"{type(error).__name__}: {error}"))
+    status: RunStatus = "finished"
     if not summary.clean:
-        return "faults", "", summary.statuses
-    return "finished", "", summary.statuses
+        status = "faults"
+    return RunOutcome(name, each.folder, status, tasks=summary.statuses, in_words=summary.in_words)
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())

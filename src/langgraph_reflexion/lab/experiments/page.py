@@ -179,6 +179,8 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
         numbers.append((str(report.stopped), "not tried again after a trial that solved nothing new"))
     if report.no_gain:
         numbers.append((str(report.no_gain), NO_GAIN))
+    if report.on_budget:
+        numbers.append((str(report.on_budget), "ended on a budget, counted as unsolved"))
     if report.unfinished:
         numbers.append((str(report.unfinished), "unfinished, counted as unsolved"))
     return numbers

@@ -186,6 +186,10 @@ def _notes_on_ends(one: RunGroup, other: RunGroup) -> list[str]:
         if each.report.unfinished:
             notes.append(f"{each.name} is unfinished: missing trials solve nothing.")
     for each in (one, other):
+        if each.report.on_budget:
+            tasks = count(each.report.on_budget, "task")
+            notes.append(f"{each.name}: {tasks} ended on a budget, and later trials count as solving none.")
+    for each in (one, other):
         if each.report.stopped:
             notes.append(
                 f"{each.name} ended after a trial that solved nothing new: later ones count as solving none."

@@ -15,7 +15,6 @@ from langgraph_reflexion.lab.experiments.live_lines import InFlight, bar, cut, h
 from langgraph_reflexion.lab.experiments.matrix import ExperimentObserver, RunOutcome
 from langgraph_reflexion.lab.experiments.metrics import tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.lab.experiments.runner import in_words
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.experiments.trial_view import VERDICTS, reason_of
 from langgraph_reflexion.state import Step
@@ -253,7 +252,7 @@ class ExperimentProgress(LiveProgress, ExperimentObserver):
         self._ended += 1
         self._name = ""
         self._tally = None
-        what = f"{in_words(outcome.tasks)} in {outcome.seconds:.1f} s"
+        what = f"{outcome.in_words} in {outcome.seconds:.1f} s"
         if outcome.why:
             what = f"{outcome.status}: {outcome.why}"
         self._say(f"{self._ended} of {self._runs}  {outcome.name}: {what}")

@@ -107,9 +107,11 @@ class RunRecord:
         atomic_write(self.folder / RUN, [self._encoded(text) + b"\n"])
 
     def keep_prompts(self, files: Mapping[str, str]) -> None:
-        """Write the files of the prompts that the folder does not have yet."""
+        """Write the files of the prompts, in place of those of a run that began with others."""
         prompts = self.folder / PROMPTS
         prompts.mkdir(exist_ok=True)
+        for name in prompts_that_differ(self.folder, files):
+            (prompts / name).unlink()
         for name, text in files.items():
             path = prompts / name
             if not path.exists():
@@ -183,12 +185,18 @@ class RunRecord:
         return self.without_secrets(text).encode("utf-8", "replace")
 
 
+def prompts_that_differ(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Return the names of a run's files of prompts that are missing among these, or have another text there."""
+    written = {name: text.encode() for name, text in files.items()}
+    found = sorted((folder / PROMPTS).glob("*"))
+    return [path.name for path in found if path.read_bytes() != written.get(path.name)]
+
+
 def expect_prompts(folder: Path, files: Mapping[str, str]) -> None:
     """Raise ConfigurationError if a run that is resumed began with other prompts than these files."""
-    written = {name: text.encode() for name, text in files.items()}
-    for path in sorted((folder / PROMPTS).glob("*")):
-        if path.read_bytes() != written.get(path.name):
-            raise ConfigurationError(
-                f"{folder} holds a run with other prompts: {path.name} differs from {path}: restore it, or begin a "
-                "new run"
-            )
+    differing = prompts_that_differ(folder, files)
+    if differing:
+        raise ConfigurationError(
+            f"{folder} holds a run with other prompts: {', '.join(differing)} differ from those in "
+            f"{folder / PROMPTS}: restore them, or choose another folder for a run with the new ones"
+        )

@@ -64,7 +64,10 @@ class RunReport:
     ungradable: int
     """N others, which count for no rate."""
     unfinished: int
-    """N tasks that are neither solved nor out of trials, nor ended by a fault, nor by a rule of the profile."""
+    """N tasks that are neither solved nor out of trials, nor ended by a fault, on a budget, or by a rule of the
+    profile."""
+    on_budget: int
+    """N tasks that ended on a budget, of their own or of the run."""
     stopped: int
     """N tasks that were not tried again after a trial that solved nothing new (`until_no_improvement`)."""
     no_gain: int
@@ -129,23 +132,13 @@ def report_run(run: Run) -> RunReport:
     rows = run.trials
     limit = run.settings["max_trials"]
     gradable = run.gradable
-    begun = 0
-    ended = 0
-    no_gain = 0
-    for trials_of_task in run.tasks.values():
-        if trials_of_task:
-            begun += 1
-            last = trials_of_task[-1]
-            if _has_ended(last, limit):
-                ended += 1
-            if ended_at_no_gain(last["notes"]):
-                no_gain += 1
+    ends = _ends(run, limit)
     stopped = 0
     # The rule `until_no_improvement` has stopped the run after this trial, and with it all tasks that had begun.
     if run.stopped_after is not None:
-        stopped = begun - ended
+        stopped = ends.begun - ends.ended - ends.on_budget
         limit = min(limit, run.stopped_after)
-    finished = ended + stopped
+    finished = ends.ended + stopped + ends.on_budget
     total = len(run.tasks)
     tasks = len(gradable)
     trials = max((row["trial"] for row in rows), default=0)
@@ -174,8 +167,9 @@ def report_run(run: Run) -> RunReport:
         tasks=tasks,
         ungradable=total - tasks,
         unfinished=total - finished,
+        on_budget=ends.on_budget,
         stopped=stopped,
-        no_gain=no_gain,
+        no_gain=ends.no_gain,
         solved=solved,
         measures=measures_by_trial(answers, tasks),
         failures=failures_by_trial(rows, trials),
@@ -190,6 +184,32 @@ def report_run(run: Run) -> RunReport:
         errors=run.errors,
         notes=_notes(rows),
     )
+
+
+class _Ends(NamedTuple):
+    """How many tasks of a run have begun, and how they ended."""
+
+    begun: int
+    ended: int
+    """Solved, out of trials, or by a fault or a rule."""
+    on_budget: int
+    no_gain: int
+
+
+def _ends(run: Run, limit: int) -> _Ends:
+    """Return how the tasks of a run ended, by the number of trials that each may have."""
+    lasts = [trials[-1] for trials in run.tasks.values() if trials]
+    ended = 0
+    on_budget = 0
+    no_gain = 0
+    for last in lasts:
+        if _has_ended(last, limit):
+            ended += 1
+        elif last["stop_reason"] == "budget":
+            on_budget += 1
+        if ended_at_no_gain(last["notes"]):
+            no_gain += 1
+    return _Ends(len(lasts), ended, on_budget, no_gain)
 
 
 def _has_ended(last: TrialRow, limit: int) -> bool:

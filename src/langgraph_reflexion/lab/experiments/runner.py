@@ -23,7 +23,13 @@ from langgraph_reflexion.lab.experiments.provenance import (
     resumed_info,
     settings_of,
 )
-from langgraph_reflexion.lab.experiments.record import CHECKPOINTS, RunRecord, expect_prompts
+from langgraph_reflexion.lab.experiments.record import (
+    CHECKPOINTS,
+    PROMPTS,
+    RunRecord,
+    expect_prompts,
+    prompts_that_differ,
+)
 from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.runs import holds_run, read_info, read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer, Scheduler
@@ -73,6 +79,12 @@ class Summary:
         """True if no task ended by a fault, an error or the budget; tasks may be unfinished."""
         cut_short = self.statuses["fault"] + self.statuses["error"] + self.statuses["budget"]
         return cut_short == 0
+
+    @property
+    def in_words(self) -> str:
+        """How many tasks ended in each way."""
+        judged = self.report.verdicts is not None
+        return _in_words(self.statuses, judged=judged)
 
     def as_json(self) -> dict[str, Any]:
         shown = self.report.as_json()
@@ -214,7 +226,7 @@ def _info(
     goals = {task["id"]: sanitize(task["instruction"]) for task in setup.tasks}
     if before:
         info = resumed_info(before, settings, goals, folder)
-        expect_prompts(folder, _prompt_files(setup))
+        _expect_prompts(setup, folder, info)
     else:
         info = new_info(settings, list(goals))
     info["rules"] = asdict(setup.graph.rules)
@@ -230,6 +242,24 @@ def _info(
     if settings.lessons and needs_lessons:
         expect_lessons(settings.lessons)
     return info
+
+
+def _expect_prompts(setup: Setup, folder: Path, info: dict[str, Any]) -> None:
+    """Check that a run goes on with the prompts that it began with.
+
+    After an error, which ends a task, they may be what had to change, as for code of the user's. The report says then
+    that there are trials of both.
+
+    Raises:
+        ConfigurationError: they are others, and no error has ended a task.
+    """
+    files = _prompt_files(setup)
+    if not info.get("errors"):
+        expect_prompts(folder, files)
+        return
+    changed = [f"{PROMPTS}/{name}" for name in prompts_that_differ(folder, files)]
+    if changed:
+        info["changed_code"] = sorted({*info.get("changed_code", []), *changed})
 
 
 def _new_code(info: Mapping[str, Any], settings: RunSettings) -> dict[str, Any]:
@@ -340,9 +370,18 @@ def _causes_of_faults(scheduler: Scheduler, record: RunRecord) -> list[str]:
     return causes
 
 
-def in_words(statuses: Mapping[str, int]) -> str:
-    """Return how many tasks ended in each way."""
-    counted = [f"{count} {STATUSES[status]}" for status, count in statuses.items() if count]
+def _in_words(statuses: Mapping[str, int], *, judged: bool) -> str:
+    """Return how many tasks ended in each way.
+
+    Args:
+        statuses: The number of tasks by the way in which they ended.
+        judged: Whether the evaluator accepts tasks of which the truth is known apart from it.
+    """
+    words = dict(STATUSES)
+    if judged:
+        words["solved"] = "accepted"
+        words["failed"] = "not accepted"
+    counted = [f"{count} {words[status]}" for status, count in statuses.items() if count]
     return ", ".join(counted)
 
 
