@@ -547,3 +547,25 @@ def test_after_a_broken_template_a_run_goes_on_with_the_mended_one(tmp_path):
     said = " ".join(out.split())
     assert (status, "prompts/reflect.md was changed while it went on" in said) == (0, True)
     assert (tmp_path / "run" / "prompts" / "reflect.md").read_text() == template.read_text()
+
+
+@pytest.mark.slow
+def test_a_dry_run_names_a_run_that_began_with_other_prompts(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "terse").mkdir()
+    setting = tmp_path / "terse" / "setting.md"
+    setting.write_text("You are in a household.")
+    (tmp_path / "terse.toml").write_text(
+        """
+        [environments.terse]
+        environment = "mine.py:Mine"
+        limit = 1
+        max_trials = 1
+        strategies = ["retry"]
+        """
+    )
+    assert call(tmp_path, "experiment", "terse.toml")[0] == 0
+    setting.write_text("You are in a house.")
+    status, out, _ = call(tmp_path, "experiment", "terse.toml", "--dry-run")
+    said = " ".join(out.split())
+    assert (status, "holds a run with other prompts: setting.md" in said) == (1, True), said

@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import PositiveFloat, PositiveInt
 
 from langgraph_reflexion.errors import ConfigurationError, checked
+from langgraph_reflexion.models.recorded import USED_UP
 from langgraph_reflexion.models.usage import Usage, UsageCallback
 from langgraph_reflexion.state import ReflexionState
 
@@ -168,10 +169,10 @@ class Budgets:
         if trial:
             limit = self.trial.used_up(_trial(state))
             if limit:
-                return f"trial budget of {limit} used up"
+                return f"trial budget of {limit} {USED_UP}"
         limit = self.task.used_up(used_by_task)
         if limit:
-            return f"task budget of {limit} used up"
+            return f"task budget of {limit} {USED_UP}"
         return self.run_used_up()
 
     def seconds_left(self, state: ReflexionState) -> float | None:
@@ -213,7 +214,7 @@ class Budgets:
         limit = self.run.used_up(used)
         if limit is None:
             return None
-        return f"run budget of {limit} used up"
+        return f"run budget of {limit} {USED_UP}"
 
 
 def account_key(task: str, config: RunnableConfig) -> tuple[str, str]:

@@ -22,6 +22,15 @@ NO_GAIN = f"stopped after {TRIALS_WITHOUT_GAIN} trials with the same score"
 """How the note begins that says so, in the record of the last one; the score follows."""
 
 
+USED_UP = "used up"
+"""How the note on a budget ends that has ended a task."""
+
+
+def ended_on_budget(notes: Sequence[str]) -> bool:
+    """Return whether these are the notes of a trial after which its task has ended on a budget."""
+    return any(note.endswith(USED_UP) for note in notes)
+
+
 def ended_at_no_gain(notes: Sequence[str]) -> bool:
     """Return whether these are the notes of a task's last trial, after which it has stopped at no gain."""
     return any(note.startswith(NO_GAIN) for note in notes)

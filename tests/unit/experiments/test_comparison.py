@@ -381,9 +381,28 @@ def test_a_right_answer_that_was_not_accepted_is_told_from_a_wrong_one(tmp_path)
 
 def test_a_task_that_ends_on_a_budget_is_not_called_unfinished(tmp_path):
     cut = {"stop_reason": "budget", "verdict": None}
-    one = folder(tmp_path / "one", [row("a", 1, True), row("b", 1, False, **cut)], ["a", "b"])
+    # The heuristic may have ended the trial that used the budget up.
+    noted = {"stop_reason": "hallucination", "notes": ["task budget of 100 tokens used up"]}
+    rows = [row("a", 1, True), row("b", 1, False, **cut), row("c", 1, False, **noted)]
+    one = folder(tmp_path / "one", rows, ["a", "b", "c"])
     report = compare(one).runs[0]
-    assert (report.on_budget, report.unfinished) == (1, 0)
-    said = " ".join(printed(compare([one, seeded(tmp_path, "retry", 0, "ab", tasks="ab")])).split())
-    assert "1 ended on a budget, counted as unsolved" in said
+    assert (report.on_budget, report.unfinished) == (2, 0)
+    said = " ".join(printed(compare([one, seeded(tmp_path, "retry", 0, "abc", tasks="abc")])).split())
+    assert "2 ended on a budget, counted as unsolved" in said
     assert "unfinished" not in said
+
+
+def test_a_run_that_ended_by_its_own_rule_is_compared_at_the_trials_it_could_have_made(tmp_path):
+    def info_of(run, **facts):
+        file = run / "run.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | facts))
+        return run
+
+    until = [row("a", 1, True), row("b", 1, False), row("b", 2, False)]
+    ended = info_of(folder(tmp_path / "ended", until, ["a", "b"], max_trials=9), stopped_after=2)
+    on = [row("a", 1, True), *(row("b", trial, trial == 4) for trial in range(1, 5))]
+    went_on = folder(tmp_path / "went-on", on, ["a", "b"], max_trials=4, strategy="retry")
+    (pair,) = compare([ended, went_on]).pairs
+    (at_trials, _) = pair.matches
+    assert (at_trials.amount, at_trials.solved) == (4, (1, 2))
+    assert "A ended after a trial that solved nothing new: later ones count as solving none." in pair.notes

@@ -29,7 +29,7 @@ from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run, read_runs
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain
+from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain, ended_on_budget
 from langgraph_reflexion.support.text import count, printable
 
 
@@ -79,7 +79,7 @@ def _outcome(run: Run, task: str) -> tuple[str, str]:
         if is_right is False:
             return f"accepted in trial {trial}, but wrong", "red"
         return f"solved in trial {trial}", "green"
-    if last["stop_reason"] == "budget":
+    if ended_on_budget(last["notes"]) or last["stop_reason"] == "budget":
         return f"ended on a budget in trial {trial}", "yellow"
     if trial >= limit and is_right:
         # The evaluator is not an oracle, and has not noticed.

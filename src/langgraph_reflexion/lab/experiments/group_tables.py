@@ -164,9 +164,12 @@ def _match(pair: Pair, match: Match) -> list[Cell]:
     """Return the row of two groups at an equal amount."""
     first, second = match.solved
     test = match.test
+    amount = f"{match.amount:,} {match.equal}"
+    if match.amount == 1:
+        amount = f"1 {match.equal.removesuffix('s')}"
     return [
         f"{pair.one.name} and {pair.other.name}",
-        f"{match.amount:,} {match.equal}",
+        amount,
         f"{first} and {second}",
         format_n(match.of, test.tasks),
         f"{test.wins} and {test.losses}",

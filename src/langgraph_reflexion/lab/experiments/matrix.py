@@ -13,7 +13,7 @@ from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable, ReflexionError
 from langgraph_reflexion.lab.experiments.matrix_file import Experiment, RunSpec
 from langgraph_reflexion.lab.experiments.provenance import expect_same_code, resumed_info
-from langgraph_reflexion.lab.experiments.runner import arun
+from langgraph_reflexion.lab.experiments.runner import arun, expect_same_prompts
 from langgraph_reflexion.lab.experiments.runs import Run, holds_run, read_run
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.experiments.setup import Setup, set_up
@@ -155,6 +155,7 @@ def _expect_same(run: Run, setup: Setup, folder: Path) -> None:
     try:
         resumed_info(run.info, setup.settings, goals, folder)
         expect_same_code(run.info, setup.settings, folder)
+        expect_same_prompts(setup, folder, dict(run.info))
     except ConfigurationError as error:
         raise _OtherRun(str(error)) from error
 

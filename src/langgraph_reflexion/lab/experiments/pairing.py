@@ -156,9 +156,7 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
     if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
-    # `solved` has an entry for each trial. The groups are compared up to what the smaller one has.
-    fewer_trials = min(len(one.report.solved), len(other.report.solved))
-    matches = [_at_equal_trials(fewer_trials, first, second)]
+    matches = [_at_equal_trials(_equal_trials(one, other), first, second)]
     fewer_tokens = min(_spent(first), _spent(second))
     if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
         notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
@@ -177,6 +175,24 @@ def _at_equal_trials(amount: int, first: Trials, second: Trials) -> Match:
 def _at_equal_tokens(amount: int, first: Trials, second: Trials) -> Match:
     """Return two groups compared by the trials that an amount of tokens pays for."""
     return _match("tokens", amount, _affordable(first, amount), _affordable(second, amount))
+
+
+def _equal_trials(one: RunGroup, other: RunGroup) -> int:
+    """Return the number of trials at which two groups are compared: what both have made, or could have made.
+
+    One that ended by a rule of its own could have made more, which would have solved nothing for it.
+    """
+    # `solved` has an entry for each trial.
+    most = max(len(one.report.solved), len(other.report.solved))
+    return min(most, _trials_open_to(one), _trials_open_to(other))
+
+
+def _trials_open_to(group: RunGroup) -> int:
+    """Return how many trials a group has made, or could have made where it ended by a rule of its own."""
+    if group.report.stopped:
+        limit: int = group.settings["max_trials"]
+        return limit
+    return len(group.report.solved)
 
 
 def _notes_on_ends(one: RunGroup, other: RunGroup) -> list[str]:

@@ -23,7 +23,14 @@ from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.in_turn import model_names, model_of
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.models.recorded import NO_USAGE, REJECTED, Usage, add_usage, ended_at_no_gain
+from langgraph_reflexion.models.recorded import (
+    NO_USAGE,
+    REJECTED,
+    Usage,
+    add_usage,
+    ended_at_no_gain,
+    ended_on_budget,
+)
 
 
 class Metric(NamedTuple):
@@ -205,7 +212,7 @@ def _ends(run: Run, limit: int) -> _Ends:
     for last in lasts:
         if _has_ended(last, limit):
             ended += 1
-        elif last["stop_reason"] == "budget":
+        elif ended_on_budget(last["notes"]) or last["stop_reason"] == "budget":
             on_budget += 1
         if ended_at_no_gain(last["notes"]):
             no_gain += 1

@@ -226,7 +226,7 @@ def _info(
     goals = {task["id"]: sanitize(task["instruction"]) for task in setup.tasks}
     if before:
         info = resumed_info(before, settings, goals, folder)
-        _expect_prompts(setup, folder, info)
+        expect_same_prompts(setup, folder, info)
     else:
         info = new_info(settings, list(goals))
     info["rules"] = asdict(setup.graph.rules)
@@ -244,7 +244,7 @@ def _info(
     return info
 
 
-def _expect_prompts(setup: Setup, folder: Path, info: dict[str, Any]) -> None:
+def expect_same_prompts(setup: Setup, folder: Path, info: dict[str, Any]) -> None:
     """Check that a run goes on with the prompts that it began with.
 
     After an error, which ends a task, they may be what had to change, as for code of the user's. The report says then
