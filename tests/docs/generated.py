@@ -8,7 +8,6 @@ import typer.cli
 from griffe import Docstring, DocstringSectionKind
 from typer.main import get_command
 
-from benchmarks.rivals.protocol import WORLDS
 from benchmarks.rivals.run import read_rows
 from benchmarks.rivals.table import page as rivals_page
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
@@ -122,19 +121,22 @@ def layers():
     return "\n".join(["| layer |", "|---|", *rows])
 
 
-@cache
+RECORDED = read_rows(ROOT / "benchmarks" / "rivals" / "recorded" / "rows.jsonl")
+"""The rows of `benchmarks/rivals` with a real model."""
+
+
 def rivals(world):
-    """What came of a world of `benchmarks/rivals`, by the rows that are recorded there."""
-    rows = read_rows(ROOT / "benchmarks" / "rivals" / "recorded" / "rows.jsonl")
-    return "\n".join(rivals_page(rows, world))
+    """What came of a world of `benchmarks/rivals`."""
+    return "\n".join(rivals_page(RECORDED, world))
 
 
+@cache
 def writers():
     """Every generated part by its name."""
     found = {"command line": command_line, "layers": layers, "names in short": in_short, "profiles": profiles}
     for page in {group.page for group in GROUPS}:
         found[f"names of {page}"] = lambda page=page: in_full(page)
-    for world in WORLDS:
+    for world in {row["world"] for row in RECORDED}:
         found[f"rivals/{world}"] = lambda world=world: rivals(world)
     for name in ENVIRONMENTS:
         for what in (tools, arguments, prompts):
