@@ -406,3 +406,13 @@ def test_a_run_that_ended_by_its_own_rule_is_compared_at_the_trials_it_could_hav
     (at_trials, _) = pair.matches
     assert (at_trials.amount, at_trials.solved) == (4, (1, 2))
     assert "A ended after a trial that solved nothing new: later ones count as solving none." in pair.notes
+
+
+def test_first_trials_of_another_run_for_each_seed_are_one_group(tmp_path):
+    def shared(seed):
+        first = str(tmp_path / f"retry-s{seed}")
+        settings = {"strategy": "reflexion", "seed": seed, "first_trial_of": first, "max_trials": 2}
+        return folder(tmp_path / f"shared-s{seed}", [row("a", 1, True)], ["a"], **settings)
+
+    plain = seeded(tmp_path, "reflexion", 2, "a", "", tasks="a")
+    assert [len(group.runs) for group in compare([shared(0), shared(1), plain]).groups] == [2, 1]

@@ -19,7 +19,7 @@ LEGEND = (
     "Estimates are trials per task and means per trial of a recorded run with the same environment and actor. "
     "?: no such run is recorded (name one with --like), or a price is missing."
 )
-LIKENESS = ("model", "strategy", "evaluator", "profile", "max_trials")
+LIKENESS = ("model", "strategy", "evaluator", "profile", "max_trials", "seed")
 """The settings in which a recorded run should be like the run that is estimated, the weightiest first."""
 HEAD = ("run", "tasks", "trials\nat most", "trials\nlikely", "model\ncalls", "tokens", "seconds", "cost")
 

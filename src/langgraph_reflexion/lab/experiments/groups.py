@@ -294,8 +294,9 @@ def _key(run: Run) -> tuple[dict[str, Any], str, dict[str, str]]:
     settings = dict(run.settings)
     for name in FREE:
         settings.pop(name, None)
-    # The folder of the lessons may differ, but not whether there are any.
-    settings["lessons"] = bool(settings.get("lessons"))
+    # The folder of the lessons, and that of the first trials, may differ, but not whether there is one.
+    for folder in ("lessons", "first_trial_of"):
+        settings[folder] = bool(settings.get(folder))
     return settings, code_of(run.info), run.own_code
 
 
