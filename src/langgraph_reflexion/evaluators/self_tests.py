@@ -69,7 +69,7 @@ class ProgramEnvironment(Protocol):
         """
 
     def contradicting(self, task: Task, tests: Sequence[str], examples: Sequence[str]) -> list[str]:
-        """Return those of the tests that expect another value of a call than one of the examples does."""
+        """Return the tests that expect another value from a call than an example of the same call does."""
 
     def run_tests(self, task: Task, program: str, tests: Sequence[str], times: int = 1) -> list[list[TestOutcome]]:
         """Return, for each of several runs, the outcome of each test.
@@ -149,7 +149,7 @@ class SelfTestsEvaluator(Evaluator):
         return {"tests": given + self._drawn(task, further), FROM: source}
 
     def _drawn(self, task: Task, valid: list[str]) -> list[str]:
-        """Return as many of the tests as are kept, drawn by the seed and in their order."""
+        """Return at most `most` of the tests, drawn by the seed, in their order."""
         # Seeded by the task, so that a run that starts over draws the same tests.
         call = CallId(self.seed, task["id"], 1, WRITING)
         draw = Random(call.seed())
@@ -179,7 +179,7 @@ class SelfTestsEvaluator(Evaluator):
         if again:
             name = f"{WRITING} again"
         call = CallId(self.seed, task["id"], 1, name)
-        # It has no steps, and nothing that could be left out.
+        # A prompt can be shortened by its steps, of which this one has none.
         prompt = Prompt(lambda steps, left_out: self._messages(task, again))
         reply = await prompt.ask(self.client, None, config, call)
         # Drafts of tests in its reasoning are not its answer.

@@ -236,14 +236,11 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]
         trials: For each run, the trials of its tasks.
     """
     goals: dict[str, str] = {}
-    ids: list[str] = []
-    known: set[str] = set()
+    # Each task once, as the keys of a dictionary keep their order.
+    ids: dict[str, None] = {}
     for column in columns:
         goals.update(column.run.goals)
-        for task in column.run.tasks:
-            if task not in known:
-                known.add(task)
-                ids.append(task)
+        ids.update(dict.fromkeys(column.run.tasks))
     tasks: list[dict[str, Any]] = []
     for task in ids:
         outcomes: dict[str, TaskCell] = {}
@@ -292,10 +289,10 @@ def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: d
     trial["notes"] = number("\n".join(trial["notes"]))
     steps = []
     for step, thought, action, observation in trial["steps"]:
-        done = None
+        number_of_action = None
         if action is not None:
-            done = number(action)
-        steps.append([step, number(thought), done, number(observation)])
+            number_of_action = number(action)
+        steps.append([step, number(thought), number_of_action, number(observation)])
     trial["steps"] = steps
     trial["prompts"] = []
     before: list[int] = []
@@ -324,7 +321,7 @@ def _equal_at_first(before: Sequence[int], now: Sequence[int]) -> int:
 
 def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
     """Return the outcome of a task from its rows, which are None where a run does not have the task."""
-    # A solved task ranks by its trial, and before all others.
+    # Tasks are sorted by rank: the solved ones by their trial, and all others, from 10,000 on, after them.
     if rows is None:
         return TaskCell("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
@@ -387,6 +384,7 @@ def _inlined(svg: str, name: str) -> Markup:
     """Return an SVG file as part of a page: without its head, and with ids that no other figure has."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Each id gets the figure's name, and so does each reference to one: `url(#...)` and `href="#..."`.
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(url\(|href=")#', rf"\1#{name}-", svg)
     return Markup(svg)
