@@ -2,9 +2,11 @@
 
 import pytest
 
+from benchmarks.rivals.table import draw
 from langgraph_reflexion.lab.experiments.comparison import compare
 from langgraph_reflexion.lab.experiments.figures import write_figures
 from tests.docs.demo_figures import CURVES, DRAWN, MATCHES, ROOT, differences, points
+from tests.docs.generated import RECORDED
 from tests.support.run_folders import folder, row
 
 pytestmark = pytest.mark.slow
@@ -60,6 +62,13 @@ def test_a_changed_figure_of_the_comparison_or_of_a_drawing_is_named(runs, tmp_p
 
 def test_the_figures_of_the_pages_are_drawn_as_those_of_the_report():
     files = sorted((ROOT / DRAWN).glob("*.svg"))
-    assert [file.stem for file in files] == ["failures_by_trial", "success_by_tokens", "success_by_trial"]
+    names = ["failures_by_trial", "rivals_by_calls", "success_by_tokens", "success_by_trial"]
+    assert [file.stem for file in files] == names
     for file in files:
         assert len(points(file.read_text(encoding="utf-8"))) > 20, f"{file.name} has no numbers at its points"
+
+
+def test_the_figure_of_the_rivals_is_that_of_the_recorded_rows(tmp_path):
+    drawn = draw(RECORDED, tmp_path)[0]
+    assert drawn.name == "solved_by_calls.svg"
+    assert drawn.read_text() == (ROOT / DRAWN / "rivals_by_calls.svg").read_text()

@@ -374,7 +374,7 @@ def test_wrapped_agent_and_environment_are_found_in_files(home, monkeypatch):
     monkeypatch.chdir(home)
     made = load_tasks("my_agent.py:wrapped", tasks="tasks.jsonl", seed=1)
     assert isinstance(made, AgentTasks)
-    assert (made.agent.make is not None, len(made.tasks())) == (True, 2)
+    assert (made.agents[0].make is not None, len(made.tasks())) == (True, 2)
     (home / "world.py").write_text("from langgraph_reflexion.envs.alfworld.environment import ALFWorld\n")
     assert load_tasks("world.py:ALFWorld").name == "alfworld"
     forget(home)
