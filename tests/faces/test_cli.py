@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -569,3 +570,54 @@ def test_a_dry_run_names_a_run_that_began_with_other_prompts(tmp_path):
     status, out, _ = call(tmp_path, "experiment", "terse.toml", "--dry-run")
     said = " ".join(out.split())
     assert (status, "holds a run with other prompts: setting.md" in said) == (1, True), said
+
+
+def test_an_option_without_its_value_starts_nothing(tmp_path):
+    (tmp_path / "a.toml").write_text("[environments.alfworld]\nlimit = 1\n")
+    for option in ("--out", "--model", "--base-url"):
+        status, out, err = call(tmp_path, "experiment", "a.toml", option, "--dry-run")
+        assert (status, out) == (2, "")
+        assert f"{option} needs a value" in one_line(err)
+    assert not (tmp_path / "--dry-run").exists()
+
+
+@pytest.fixture
+def received(tmp_path):
+    """A finished run folder, as somebody may have sent it, beside files that it must not reach."""
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.md").write_text("keep")
+    assert call(tmp_path, "run", "alfworld", "--limit", "1", "--max-trials", "1", "--out", "received")[0] == 0
+    file = tmp_path / "received" / "run.json"
+    info = json.loads(file.read_text())
+    # An error lifts the refusal of other prompts.
+    info["errors"] = {info["tasks"][0]: "ValueError: x"}
+    file.write_text(json.dumps(info))
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_received_folder_is_resumed_without_leaving_it(received):
+    run, precious = received / "received", received / "precious"
+    shutil.rmtree(run / "prompts")
+    (run / "prompts").symlink_to(precious)
+    status, _, err = call(received, "resume", "received")
+    assert (status, "prompts is a link" in one_line(err)) == (2, True), one_line(err)
+    assert [each.name for each in precious.iterdir()] == ["thesis.md"]
+    (run / "prompts").unlink()
+    (run / "prompts").mkdir()
+
+    (run / "prompts" / "act.md").symlink_to(precious / "thesis.md")
+    status, _, err = call(received, "resume", "received")
+    assert (status, "act.md is not an ordinary file" in one_line(err)) == (2, True), one_line(err)
+    (run / "prompts" / "act.md").unlink()
+
+    (run / "run.json.tmp").symlink_to(precious / "thesis.md")
+    status, _, err = call(received, "resume", "received")
+    assert (status, "run.json.tmp is a link" in one_line(err)) == (2, True), one_line(err)
+    assert (precious / "thesis.md").read_text() == "keep"
+    (run / "run.json.tmp").unlink()
+
+    # What is not the run's own stays.
+    (run / "prompts" / "NOTES.txt").write_text("mine")
+    assert call(received, "resume", "received")[0] == 0
+    assert (run / "prompts" / "NOTES.txt").read_text() == "mine"

@@ -170,7 +170,10 @@ def _takes_state(agent: Runnable[Any, Any], declared: Any) -> bool:
 
 
 def _annotation(agent: Any) -> Any:
-    """Return the type of a function's argument in a module with `from __future__ import annotations`."""
+    """Return the type of a function's argument in a module with `from __future__ import annotations`.
+
+    It stays a text if it has names that are defined for type checkers only.
+    """
     return _first_parameter(_function_of(agent)).annotation
 
 
@@ -186,9 +189,12 @@ def _function_of(agent: Any) -> Any:
 def _first_parameter(function: Any) -> Parameter:
     """Return the first parameter of a function; one without a name and a type if it is not known."""
     try:
-        return next(iter(signature(function, eval_str=True).parameters.values()))
-    except Exception:  # names that are defined for type checkers only
+        parameters = signature(function, eval_str=True).parameters
+    except NameError:  # names that are defined for type checkers only
+        parameters = signature(function).parameters
+    except Exception:  # a builtin, or no function at all
         return Parameter("_", Parameter.POSITIONAL_ONLY, annotation=Any)
+    return next(iter(parameters.values()))
 
 
 def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:

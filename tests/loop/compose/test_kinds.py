@@ -72,6 +72,10 @@ def of_untyped_task(task):
     return guess(task)
 
 
+def function_of_messages_for_type_checkers(conversation: "list[Unknown]") -> str:  # noqa: F821
+    return guess(said(conversation))
+
+
 async def coroutine_of_untyped_task(task):
     return guess(task)
 
@@ -113,6 +117,7 @@ KINDS = {
     "function of a text without a type": lambda prompt: guess(prompt),
     "coroutine of a task without a type": coroutine_of_untyped_task,
     "function of messages without a type": lambda messages: guess(said(messages)),
+    "function of a type for type checkers": function_of_messages_for_type_checkers,
 }
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.commands import app
-from langgraph_reflexion.lab.cli.help import OPEN
+from langgraph_reflexion.lab.cli.help import OPEN, GroupedCommand
 from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.declared import option
 from langgraph_reflexion.lab.run_settings import RunSettings
@@ -35,7 +35,7 @@ def bake():
     seen = []
     application = typer.Typer(rich_markup_mode=None)
 
-    @application.command(context_settings=OPEN)
+    @application.command(cls=GroupedCommand, context_settings=OPEN)
     @takes(Oven)
     def run(settings: Oven, plates: int = 1) -> None:
         seen.append((settings, plates))
@@ -80,6 +80,7 @@ def test_given_values_become_the_settings(bake):
         (["--budget", "day.tokens=few"], "--budget day.tokens must be a valid integer, not 'few'"),
         (["--seed", "3", "x"], "'x'"),
         (["--heat", "--out", "x"], "--heat needs a value (top|bottom), and is followed by --out"),
+        (["--plates", "--fan"], "--plates needs a value (VALUE), and is followed by --fan"),
         (["--path=y", "x"], "'x'"),
     ],
 )

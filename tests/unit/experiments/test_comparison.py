@@ -416,3 +416,13 @@ def test_first_trials_of_another_run_for_each_seed_are_one_group(tmp_path):
 
     plain = seeded(tmp_path, "reflexion", 2, "a", "", tasks="a")
     assert [len(group.runs) for group in compare([shared(0), shared(1), plain]).groups] == [2, 1]
+
+
+def test_an_agents_task_that_ends_on_a_budget_is_unsolved_in_pairs(tmp_path):
+    cut = {"stop_reason": "budget", "verdict": None}
+    limited = folder(tmp_path / "limited", [row("a", 1, True), row("b", 1, None, **cut)], ["a", "b"], actor="agent")
+    free = folder(
+        tmp_path / "free", [row("a", 1, True), row("b", 1, True)], ["a", "b"], actor="agent", strategy="retry"
+    )
+    match = compare([limited, free]).pairs[0].matches[0]
+    assert (match.solved, match.of) == ((1, 2), 2)

@@ -115,6 +115,7 @@ def test_a_strategy_may_have_settings_of_its_own(tmp_path):
     [
         ("[strategies.feedback]\nmax_trials = 8", r"\[strategies.feedback\]: no run uses it"),
         ('[strategies.reflexion]\nstrategy = "retry"', r"\[strategies.reflexion\]: strategy is an axis"),
+        ('[strategies.reflexion]\nmodel = "openai:x"', r"\[strategies.reflexion\]: model is an axis"),
         ("[strategies.reflexion]\nmax_trails = 8", r"max_trails"),
     ],
 )

@@ -2,13 +2,14 @@
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import typer
 import typer.core
 
-from langgraph_reflexion.errors import ReflexionError
+from langgraph_reflexion.errors import ConfigurationError, ReflexionError
 from langgraph_reflexion.lab.cli.examples import EXAMPLES
 from langgraph_reflexion.support.choices import ENVIRONMENTS
 
@@ -36,12 +37,19 @@ OPEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The declaration of a command whose other options, `--name value`, are the environment's."""
 
 
+OPTION = re.compile(r"--[a-z][a-z0-9_-]*")
+"""An option as it is written, without a value."""
+
 Rows = dict[str, list[tuple[str, str]]]
 """The rows of a help text by section: an option or argument, and what it does."""
 
 
 class ExampledCommand(typer.core.TyperCommand):
-    """A command whose help ends with examples."""
+    """A command whose help ends with examples, and whose options need the value that they say."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _expect_values(self.get_params(ctx), args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         rows: Rows = {"Arguments": [], "Options": []}
@@ -61,6 +69,24 @@ class ExampledCommand(typer.core.TyperCommand):
             # Line by line, as a terminal may be narrower and a command has to stay whole.
             for line in examples:
                 formatter.write(f"  {line}\n")
+
+
+def _expect_values(params: Iterable[Any], args: Sequence[str]) -> None:
+    """Check that no option stands where the value of the one before was left out.
+
+    Raises:
+        ConfigurationError: one does. A value that looks like an option is written as `--KEY=--VALUE`.
+    """
+    metavars: dict[str, str] = {}
+    for param in params:
+        takes_value = param.param_type_name == "option" and not param.is_flag and not param.count
+        if takes_value:
+            metavars.update(dict.fromkeys(param.opts, param.metavar or "VALUE"))
+    for word, following in pairwise(args):
+        if word == "--":
+            return
+        if word in metavars and OPTION.fullmatch(following):
+            raise ConfigurationError(f"{word} needs a value ({metavars[word]}), and is followed by {following}")
 
 
 def _write_sections(formatter: Any, rows: Rows) -> None:

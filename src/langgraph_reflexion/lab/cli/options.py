@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -13,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from langgraph_reflexion.errors import ConfigurationError, ReflexionError, did_you_mean, validated
-from langgraph_reflexion.lab.cli.help import environment_options, spelt
+from langgraph_reflexion.lab.cli.help import OPTION, environment_options, spelt
 from langgraph_reflexion.lab.declared import extra
 from langgraph_reflexion.support.choices import ENVIRONMENTS
 
@@ -189,13 +188,7 @@ def _metavar(field: FieldInfo) -> str:
 
 
 def _read(field: FieldInfo, option: str, given: Any) -> Any:
-    """Parse the value of an option; that of a repeatable one is a mapping.
-
-    Raises:
-        ConfigurationError: the value cannot be read, or is another option, which stands where the value was left out.
-    """
-    if isinstance(given, str) and _OPTION.fullmatch(given):
-        raise ConfigurationError(f"{option} needs a value ({_metavar_of(field)}), and is followed by {given}")
+    """Parse the value of an option; that of a repeatable one is a mapping."""
     if not isinstance(given, list):
         return given
     _, of = get_args(_kind(field))
@@ -271,15 +264,12 @@ def _environment_options(words: list[str]) -> dict[str, Any]:
     while rest:
         word = rest.pop(0)
         name, equals, value = word.partition("=")
-        if not _OPTION.fullmatch(name):
+        if not OPTION.fullmatch(name):
             raise ConfigurationError(f"unexpected argument {word!r}: write an option as --KEY VALUE")
         if not equals:
             value = _value_before_next_option(rest)
         options[name[2:].replace("-", "_")] = _json(value)
     return options
-
-
-_OPTION = re.compile(r"--[a-z][a-z0-9_-]*")
 
 
 def _value_before_next_option(rest: list[str]) -> str:

@@ -118,6 +118,9 @@ class RunGroup:
         tasks = count(self.distinct_tasks, "task")
         if len(self.runs) == 1:
             return tasks
+        if self.distinct_tasks == self.report.tasks:
+            # Each seed has made tasks of its own.
+            return f"{tasks} of {len(self.runs)} seeds"
         return f"{tasks} under {len(self.runs)} seeds"
 
     def seen(self) -> set[TaskSeed]:

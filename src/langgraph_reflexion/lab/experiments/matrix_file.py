@@ -197,7 +197,7 @@ def _shared_tables(read: _File) -> list[dict[str, Any]]:
 
 
 def _ablates_models(read: _File) -> bool:
-    """Return whether a strategy or an ablation has another model."""
+    """Return whether an ablation has another model, or a strategy another address."""
     tables = [*read.strategies.values(), *read.ablations.values()]
     return any("model" in table or "base_url" in table for table in tables)
 
@@ -211,8 +211,9 @@ def _check_tables(read: _File) -> None:
         problems += _problems(f"models.{name}", _without(table, OF_MODELS))
     for name, table in read.strategies.items():
         problems += _problems(f"strategies.{name}", table)
-        if "strategy" in table:
-            problems.append(f"[strategies.{name}]: strategy is an axis, not a setting")
+        for axis in ("strategy", "model"):
+            if axis in table:
+                problems.append(f"[strategies.{name}]: {axis} is an axis, not a setting")
     for name, table in read.ablations.items():
         problems += _problems(f"ablations.{name}", table)
     if problems:

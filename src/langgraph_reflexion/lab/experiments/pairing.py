@@ -14,6 +14,7 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
 from langgraph_reflexion.lab.experiments.metrics import final_answer, reflection_tokens, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, format_p, sign_test
+from langgraph_reflexion.models.recorded import ended_on_budget
 from langgraph_reflexion.support.text import count
 
 Trials = Mapping[TaskSeed, Sequence[TrialRow]]
@@ -215,7 +216,7 @@ def _notes_on_ends(one: RunGroup, other: RunGroup) -> list[str]:
 
 def _recalls(group: RunGroup) -> bool:
     """Return whether a group recalled lessons."""
-    return bool(group.settings.get("lessons") and group.settings["recall"])
+    return bool(group.settings.get("lessons") and group.settings.get("recall", True))
 
 
 def _match(equal: str, amount: int, first: Trials, second: Trials) -> Match:
@@ -254,7 +255,11 @@ def _known(rows: Sequence[TrialRow]) -> bool:
     if not rows:
         return False
     success = final_answer(rows)["success"]
-    if rows[-1]["fault"]:
+    last = rows[-1]
+    if success is None and (last["stop_reason"] == "budget" or ended_on_budget(last["notes"])):
+        # Nothing was accepted before the budget was used up, so it counts as unsolved.
+        return True
+    if last["fault"]:
         return success is True
     return success is not None
 

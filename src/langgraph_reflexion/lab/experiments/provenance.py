@@ -297,7 +297,7 @@ def code_of(info: dict[str, Any]) -> str:
     if versions.get("commit"):
         return printable(f"commit {versions['commit']}")
     if "langgraph_reflexion" in versions:
-        return f"version {versions['langgraph_reflexion']}"
+        return printable(f"version {versions['langgraph_reflexion']}")
     return "version not recorded"
 
 

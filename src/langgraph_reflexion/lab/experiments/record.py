@@ -13,6 +13,7 @@ a last trial got when more trials were granted. The last one counts.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ from langgraph_reflexion.lab.experiments.runs import holds_run
 from langgraph_reflexion.support.secrets import redact, secrets_around
 
 PROMPTS = "prompts"
+KINDS_OF_PROMPTS = (".md", ".toml")
 ERRORS = "errors.log"
 CHECKPOINTS = "checkpoints.db"
 
@@ -71,6 +73,8 @@ class RunRecord:
         self.shared = info["settings"].get("database") is not None
         if self.new and (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
+        if not self.new:
+            _expect_no_links(folder)
         # Before anything is written: whoever has edited a row is to mend it.
         self.trials = recorded_rows(folder)
         try:
@@ -185,11 +189,46 @@ class RunRecord:
         return self.without_secrets(text).encode("utf-8", "replace")
 
 
+def _expect_no_links(folder: Path) -> None:
+    """Refuse a run folder with links, which may be from somebody else: nothing outside is to be written.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    for name, folders, files in os.walk(folder):
+        for each in (*folders, *files):
+            path = Path(name, each)
+            if path.is_symlink():
+                raise ConfigurationError(
+                    f"{path} is a link, and a run is resumed without leaving its folder: put the file in its place"
+                )
+
+
 def prompts_that_differ(folder: Path, files: Mapping[str, str]) -> list[str]:
-    """Return the names of a run's files of prompts that are missing among these, or have another text there."""
+    """Return the names of a run's files of prompts that are missing among these, or have another text there.
+
+    Raises:
+        ConfigurationError: one of them is a link, or not a file.
+    """
     written = {name: text.encode() for name, text in files.items()}
-    found = sorted((folder / PROMPTS).glob("*"))
-    return [path.name for path in found if path.read_bytes() != written.get(path.name)]
+    return [path.name for path in _prompts_in(folder) if path.read_bytes() != written.get(path.name)]
+
+
+def _prompts_in(folder: Path) -> list[Path]:
+    """Return the files of prompts in a run folder, which may be from somebody else.
+
+    Raises:
+        ConfigurationError: one of them is a link, or not a file.
+    """
+    prompts = folder / PROMPTS
+    if prompts.is_symlink():
+        raise ConfigurationError(f"{prompts} is a link, and prompts are read without leaving the folder of the run")
+    # What else lies there is not the run's.
+    found = sorted(path for path in prompts.glob("*") if path.suffix in KINDS_OF_PROMPTS)
+    for path in found:
+        if path.is_symlink() or not path.is_file():
+            raise ConfigurationError(f"{path} is not an ordinary file: remove it")
+    return found
 
 
 def expect_prompts(folder: Path, files: Mapping[str, str]) -> None:
@@ -197,6 +236,6 @@ def expect_prompts(folder: Path, files: Mapping[str, str]) -> None:
     differing = prompts_that_differ(folder, files)
     if differing:
         raise ConfigurationError(
-            f"{folder} holds a run with other prompts: {', '.join(differing)} differ from those in "
-            f"{folder / PROMPTS}: restore them, or choose another folder for a run with the new ones"
+            f"{folder} holds a run with other prompts: {', '.join(differing)}: restore what is in "
+            f"{folder / PROMPTS}, or choose another folder for a run with the new ones"
         )

@@ -212,7 +212,9 @@ def atomic_write(path: Path, lines: Iterable[bytes]) -> None:
     """Replace a file so that a crash leaves either the old or the new one."""
     temporary = path.with_name(f"{path.name}.tmp")
     with writing(path):
-        with temporary.open("wb") as file:
+        # One that a crash has left, or a link, through which another file would be written.
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:
             file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())

@@ -181,7 +181,10 @@ async def run_setup(
         played_by = setup.environment.played_by(setup.tasks)
     if played_by:
         info["played_by"] = played_by
+    # Before the record forgets which prompts the run began with.
+    new_prompts = prompts_that_differ(folder, _prompt_files(setup))
     record = RunRecord(folder, info, setup.secrets)
+    had_trials = bool(record.trials)
     record.keep_prompts(_prompt_files(setup))
     begun = False
     try:
@@ -195,8 +198,10 @@ async def run_setup(
                     await _run_tasks(scheduler, setup.settings, resumed=before is not None)
                 finally:
                     begun = await scheduler.begun()
-                if scheduler.recorded:
-                    record.update_info(**_new_code(info, setup.settings))
+                if scheduler.recorded and had_trials:
+                    record.update_info(**_new_code(info, setup.settings, new_prompts))
+                elif scheduler.recorded:
+                    record.update_info(code=digests_of_code(setup.settings))
                 if scheduler.stopped_after is not None:
                     record.update_info(stopped_after=scheduler.stopped_after)
     finally:
@@ -244,27 +249,28 @@ def _info(
     return info
 
 
-def expect_same_prompts(setup: Setup, folder: Path, info: dict[str, Any]) -> None:
+def expect_same_prompts(setup: Setup, folder: Path, info: Mapping[str, Any]) -> None:
     """Check that a run goes on with the prompts that it began with.
 
-    After an error, which ends a task, they may be what had to change, as for code of the user's. The report says then
-    that there are trials of both.
+    After an error, which ends a task, they may be what had to change, as for code of the user's.
 
     Raises:
         ConfigurationError: they are others, and no error has ended a task.
     """
-    files = _prompt_files(setup)
     if not info.get("errors"):
-        expect_prompts(folder, files)
-        return
-    changed = [f"{PROMPTS}/{name}" for name in prompts_that_differ(folder, files)]
-    if changed:
-        info["changed_code"] = sorted({*info.get("changed_code", []), *changed})
+        expect_prompts(folder, _prompt_files(setup))
 
 
-def _new_code(info: Mapping[str, Any], settings: RunSettings) -> dict[str, Any]:
-    """Return what `run.json` says of the user's code, if trials of changed code have joined those of earlier code."""
+def _new_code(info: Mapping[str, Any], settings: RunSettings, prompts: Sequence[str]) -> dict[str, Any]:
+    """Return what `run.json` says of the user's code and prompts once trials of new ones have joined earlier trials.
+
+    Args:
+        info: What it said before.
+        settings: The settings of the run.
+        prompts: The names of the prompts that have changed.
+    """
     changed = changed_code(info, settings)
+    changed += [f"{PROMPTS}/{name}" for name in prompts]
     if not changed:
         return {}
     every = {*info.get("changed_code", []), *changed}
