@@ -34,7 +34,7 @@ COUNT = 12
 """The number of generated repositories."""
 GENERATED = f"generated-{COUNT}"
 _OPENED = re.compile(r"(write_file\[.*\]|run_command)[^\S\n]*\n+```[\w+.-]*[^\S\n]*\n")
-"""The beginning of an action up to its block of code, whose language may be named."""
+"""An action with a block of code, up to the line that opens the block and may name its language."""
 
 
 class Workspace(Environment):
@@ -77,7 +77,7 @@ class Workspace(Environment):
         seed: int = 0,
     ) -> None:
         if sandbox == "landlock" and not allow_degraded:
-            # Otherwise every task of a run would end by it.
+            # Refused here, as otherwise each task of a run would fail when it opens the sandbox.
             raise EnvironmentUnavailable(
                 "sandbox='landlock' is too weak for commands that work in a folder of the host: leave it out, so "
                 "that bubblewrap is used, or accept it: allow_degraded=True, --allow-degraded"
@@ -92,10 +92,13 @@ class Workspace(Environment):
             self.store = Path(store).expanduser().absolute()
         self._backend = sandbox
         self._allow_degraded = allow_degraded
+        # Reentrant: `_site` holds it while it calls `prepare`, which takes it again.
         self._lock = threading.RLock()
         self._sandbox: Sandbox | None = None
         self._repos: dict[Path, SnapshotRepo] = {}
+        # By the task's id: what `prepare` returned for tasks that are played without a graph.
         self._prepared: dict[str, dict[str, Any]] = {}
+        # By the task's id: the data of the tasks listed so far, for `own_tasks_only`.
         self._own: dict[str, dict[str, Any]] = {}
 
     def tasks(self, split: str | None = None, limit: int | None = None) -> Sequence[Task]:
@@ -110,6 +113,7 @@ class Workspace(Environment):
         """Return the broken repositories of a built-in split."""
         if split == "own":
             return own_repositories()
+        # Repositories are numbered, and no two seeds share one.
         first = self._seed * COUNT
         return map(generate, range(first, first + COUNT))
 
@@ -120,7 +124,8 @@ class Workspace(Environment):
                 try:
                     expect_command(command, data)
                 except EnvironmentUnavailable as error:
-                    raise EnvironmentUnavailable(f"the task {task['id']}: {error}{self._other_split(task)}") from None
+                    hint = self._other_split(task)
+                    raise EnvironmentUnavailable(f"the task {task['id']}: {error}{hint}") from None
 
     def _other_split(self, task: Task) -> str:
         """Return a hint at the split that needs the fewest programs; empty unless the task is of the split `own`."""
@@ -144,7 +149,7 @@ class Workspace(Environment):
             tree = self._repo(task).store(path, found)
         except OSError as error:
             raise EnvironmentUnavailable(f"{error.filename or path} cannot be read: {error.strerror}") from None
-        # `run` names the folder of this run's trials.
+        # The files of this run's trials go to a folder of this name.
         run = uuid.uuid4().hex[:12]
         return {"tree": tree, "dependencies": found.dependencies, "run": run}
 
@@ -153,13 +158,18 @@ class Workspace(Environment):
         return _episode(task, site, site.pristine)
 
     def restore(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
-        read = read_snapshot(task, snapshot)
-        return _episode(task, self._site(task), read.tree, passed=read.passed, submitted=read.submitted)
+        saved = read_snapshot(task, snapshot)
+        site = self._site(task)
+        return _episode(task, site, saved.tree, passed=saved.passed, submitted=saved.submitted)
 
     def go_on(self, task: Task, snapshot: dict[str, Any]) -> WorkspaceEpisode:
-        """Return an episode with the files as a trial has left them, which can be submitted again."""
-        read = read_snapshot(task, snapshot)
-        return _episode(task, self._site(task), read.tree, passed=read.passed)
+        """Return an episode with the files as a trial has left them.
+
+        Unlike `restore`, it does not count as submitted, so that it can be submitted again.
+        """
+        saved = read_snapshot(task, snapshot)
+        site = self._site(task)
+        return _episode(task, site, saved.tree, passed=saved.passed)
 
     def review(self, task: Task, trial: FinishedTrial) -> Review:
         """Return the trial's patch, verification and reflection as files for people to read."""
@@ -167,7 +177,8 @@ class Workspace(Environment):
         if snapshot is None:
             return Review()
         site = self._site(task)
-        before, after = site.trees(read_snapshot(task, snapshot).tree)
+        saved = read_snapshot(task, snapshot)
+        before, after = site.trees(saved.tree)
         patch = site.repo.patch(before, after)
         changed = len(site.repo.changes(before, after))
         return site.trials.review(trial, patch, changed)
@@ -187,7 +198,8 @@ class Workspace(Environment):
     def patch(self, task: Task, snapshot: dict[str, Any]) -> str:
         """Return the changes of a trial, without protected files, as a patch for `git apply`."""
         site = self._site(task)
-        before, after = site.trees(read_snapshot(task, snapshot).tree)
+        saved = read_snapshot(task, snapshot)
+        before, after = site.trees(saved.tree)
         return site.repo.patch(before, after)
 
     def apply(self, task: Task, patch: Path | str) -> str:
@@ -204,6 +216,7 @@ class Workspace(Environment):
         written = text.strip()
         opened = _OPENED.match(written)
         if opened:
+            # The text forms know only a block without a language.
             written = f"{opened[1]}\n```\n{written[opened.end() :]}"
         read = parse_forms(self.actions(), written)
         if read is None:
@@ -213,32 +226,33 @@ class Workspace(Environment):
     def _site(self, task: Task) -> "_Site":
         repo = self._repo(task)
         with self._lock:
-            prepared = task.get("prepared") or self._prepared.get(task["id"]) or {}
-            if "tree" not in prepared:
-                # There is no graph that has called `prepare`.
-                prepared = self.prepare(task)
-                self._prepared[task["id"]] = prepared
-            read: Prepared = read_prepared(task, prepared)
+            found = task.get("prepared") or self._prepared.get(task["id"]) or {}
+            if "tree" not in found:
+                # No graph has called `prepare`: the episode is played without one.
+                found = self.prepare(task)
+                self._prepared[task["id"]] = found
+            prepared: Prepared = read_prepared(task, found)
             if self._sandbox is None:
                 self._sandbox = Sandbox(self._backend, allow_degraded=self._allow_degraded)
-        if not repo.holds(read.tree):
+        if not repo.holds(prepared.tree):
             raise EnvironmentUnavailable(
                 f"the files of the task {task['id']} are not in {repo.folder}: copy that folder from where the run "
                 "began, or start a new run"
             )
         data = self._data(task)
         folder = repo.folder.parent
-        commands = Commands(self._sandbox, data, read.dependencies)
-        copy = partial(Copy, repo, folder / "work", read.dependencies)
-        grader = Grader(repo, read.tree, data, commands, copy)
-        trials = TrialFiles(folder / "trials" / read.run, task["id"])
-        return _Site(repo, read.tree, commands, copy, grader, trials)
+        commands = Commands(self._sandbox, data, prepared.dependencies)
+        # Only the tree is left to give, wherever a copy is made.
+        copy = partial(Copy, repo, folder / "work", prepared.dependencies)
+        grader = Grader(repo, prepared.tree, data, commands, copy)
+        trials = TrialFiles(folder / "trials" / prepared.run, task["id"])
+        return _Site(repo, prepared.tree, commands, copy, grader, trials)
 
     def _data(self, task: Task) -> dict[str, Any]:
         """Return the data of a task, which names folders and commands of the host.
 
         Raises:
-            ConfigurationError: it is not data of a workspace, or not that of an own task where others are refused.
+            ConfigurationError: it is not data of a workspace, or `own_tasks_only` refuses it.
         """
         data = read_data(task)
         if self.own_tasks_only and self._own_data(task["id"]) != data:
@@ -253,7 +267,7 @@ class Workspace(Environment):
         """Return the data of the own task of this name; None without one."""
         with self._lock:
             for split in self.splits:
-                # Listing a split writes its repositories, so the first that has the task is the last that is listed.
+                # No further split is listed once the task is found, as listing one writes its repositories.
                 if name in self._own:
                     break
                 for task in self.tasks(split):
@@ -266,8 +280,10 @@ class Workspace(Environment):
         with self._lock:
             if folder not in self._repos:
                 self._repos[folder] = SnapshotRepo(folder / "states.git")
-                (folder / "work").mkdir(exist_ok=True)
-                staging.sweep(str(folder / "work"))
+                work = folder / "work"
+                work.mkdir(exist_ok=True)
+                # Remove the copies that killed runs have left.
+                staging.sweep(str(work))
             return self._repos[folder]
 
 
@@ -301,7 +317,7 @@ def _tasks_of(given: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mappi
 def _episode(task: Task, site: _Site, tree: str, **how: Any) -> WorkspaceEpisode:
     copy = site.copy(tree)
     try:
-        # A client may have edited the task's data: the episode gets what was checked.
+        # A client may have edited the task's data. The episode gets the data that `_data` has checked.
         checked = task.copy()
         checked["data"] = site.commands.data
         return WorkspaceEpisode(checked, copy, site.commands, site.grader, site.trials.keep, **how)

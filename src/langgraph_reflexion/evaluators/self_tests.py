@@ -25,8 +25,7 @@ WRITING = "tests"
 """The name of the call that asks for tests."""
 
 FROM = "tests_from"
-"""The key of what is prepared that says where the tests are from: the `model`, the `description`, the `task`, or the
-`task and model`."""
+"""The key, beside `tests`, for where they come from: `model`, `description`, `task`, or `task and model`."""
 
 MAY_BE_WRONG = (
     "These tests were written without a solution: if one contradicts the description, the description counts."
@@ -83,10 +82,10 @@ class ProgramEnvironment(Protocol):
 class SelfTestsEvaluator(Evaluator):
     """Asks the model for tests, draws a few of the valid ones, and runs them after every trial.
 
-    The score is 1 if all of them pass and 0 otherwise: no failed program is better than another one, so that a task
-    returns its last program, as in the paper. If a reply has no valid test, the model is asked once more; after that,
-    the examples in the description are the tests. Tests that contradict these examples are dropped. Without any test
-    a program is unverified: its score is 0, and the task goes on.
+    The score is 1 if all of them pass and 0 otherwise. So no failed program is better than another, and a task that
+    is not solved returns its last program, as in the paper. If a reply has no valid test, the model is asked once
+    more; after that, the examples in the description are the tests. Tests that contradict these examples are dropped.
+    Without any test a program is unverified: its score is 0, and the task goes on.
 
     Args:
         client: The model that writes the tests.
@@ -109,10 +108,9 @@ class SelfTestsEvaluator(Evaluator):
     beside_given: bool = False
 
     async def prepare(self, task: Task, config: RunnableConfig) -> dict[str, Any]:
-        """Have the model write the tests, unless some come with the task."""
+        """Have the model write the tests, unless the task's own replace them."""
         own = self.environment.given_tests(task)
         if own and not self.beside_given:
-            # The task's own tests replace the model's.
             return {"tests": own, FROM: "task"}
         given: list[str] = []
         if self.beside_given:
@@ -120,10 +118,10 @@ class SelfTestsEvaluator(Evaluator):
             given = await to_thread(self._given, task)
         valid = await self._written(task, config)
         if given:
-            return await self._beside_given(task, given, valid, config)
+            return await self._given_and_drawn(task, given, valid, config)
         source = "model"
         if not self.accepts_untested:
-            valid, source = await self._beside_examples(task, valid, config)
+            valid, source = await self._agreeing_or_examples(task, valid, config)
         return {"tests": self._drawn(task, valid), FROM: source}
 
     def _given(self, task: Task) -> list[str]:
@@ -133,16 +131,16 @@ class SelfTestsEvaluator(Evaluator):
         # Each once, in this order.
         return list(dict.fromkeys(own + examples))
 
-    async def _beside_given(
+    async def _given_and_drawn(
         self, task: Task, given: list[str], valid: list[str], config: RunnableConfig
     ) -> dict[str, Any]:
         """Return the given tests, and after them a draw of the written ones that contradict none of them."""
-        valid = await self._agreeing(task, valid, given)
-        # The original code asks once.
-        if not valid and not self.accepts_untested:
-            again = await self._written(task, config, again=True)
-            valid = await self._agreeing(task, again, given)
-        further = [test for test in valid if test not in given]
+        agreeing = await self._agreeing(task, valid, given)
+        # With `accepts_untested` it is asked only once, as in the original code.
+        if not agreeing and not self.accepts_untested:
+            second = await self._written(task, config, again=True)
+            agreeing = await self._agreeing(task, second, given)
+        further = [test for test in agreeing if test not in given]
         source = "task"
         if further:
             source = "task and model"
@@ -150,40 +148,44 @@ class SelfTestsEvaluator(Evaluator):
 
     def _drawn(self, task: Task, valid: list[str]) -> list[str]:
         """Return at most `most` of the tests, drawn by the seed, in their order."""
-        # Seeded by the task, so that a run that starts over draws the same tests.
-        call = CallId(self.seed, task["id"], 1, WRITING)
+        # The seed of the call that asks for the tests: a run that starts over draws the same ones.
+        call = CallId(self.seed, task["id"], trial=1, name=WRITING)
         draw = Random(call.seed())
         number = min(self.most, len(valid))
         places = draw.sample(range(len(valid)), number)
         return [valid[place] for place in sorted(places)]
 
-    async def _beside_examples(self, task: Task, valid: list[str], config: RunnableConfig) -> tuple[list[str], str]:
+    async def _agreeing_or_examples(
+        self, task: Task, valid: list[str], config: RunnableConfig
+    ) -> tuple[list[str], str]:
         """Return the tests without those that contradict the description, and their source.
 
         If none is left, the examples in the description are returned instead.
         """
         examples = await to_thread(self.environment.described_tests, task)
-        valid = await self._agreeing(task, valid, examples)
-        if not valid:
-            again = await self._written(task, config, again=True)
-            valid = await self._agreeing(task, again, examples)
-        if not valid and examples:
+        agreeing = await self._agreeing(task, valid, examples)
+        if not agreeing:
+            second = await self._written(task, config, again=True)
+            agreeing = await self._agreeing(task, second, examples)
+        if not agreeing and examples:
             note("tests: the examples in the description are the tests")
             return examples, "description"
-        return valid, "model"
+        return agreeing, "model"
 
     async def _written(self, task: Task, config: RunnableConfig, *, again: bool = False) -> list[str]:
         """Ask the model for tests, and return the valid ones."""
-        # The first word of the name is the kind of call, on which the limit of the reply depends.
+        # The name begins with `WRITING` in any case: its first word is the kind of call, which limits the reply.
         name = WRITING
         if again:
             name = f"{WRITING} again"
-        call = CallId(self.seed, task["id"], 1, name)
-        # A prompt can be shortened by its steps, of which this one has none.
+        # The tests are written before the first trial, and the call is counted as one of that trial.
+        call = CallId(self.seed, task["id"], trial=1, name=name)
+        # Neither argument is used: without steps, the prompt cannot be made shorter.
         prompt = Prompt(lambda steps, left_out: self._messages(task, again))
-        reply = await prompt.ask(self.client, None, config, call)
-        # Drafts of tests in its reasoning are not its answer.
-        text = reply.text.rpartition("</think>")[2][:LONGEST]
+        reply = await prompt.ask(self.client, budget=None, config=config, call=call)
+        # The reasoning may contain drafts of tests, which are not part of the answer.
+        answer = reply.text.rpartition("</think>")[2]
+        text = answer[:LONGEST]
         valid = await to_thread(self.environment.read_tests, task, text)
         if not valid:
             note("tests: no valid test was written")
@@ -198,7 +200,7 @@ class SelfTestsEvaluator(Evaluator):
             shown = self.prompts.render("tests_of", observation=example.observation, again=False)
             messages.append(HumanMessage(shown))
             messages.append(AIMessage(example.reply.strip()))
-        # A useless reply is not shown: it would be repeated.
+        # The second time, the useless reply is not shown, as the model would repeat it.
         asked = self.prompts.render("tests_of", observation=task["instruction"], again=again)
         messages.append(HumanMessage(asked))
         return messages
@@ -211,12 +213,18 @@ class SelfTestsEvaluator(Evaluator):
         return [test for test in tests if test not in wrong]
 
     async def evaluate(self, state: ReflexionState, config: RunnableConfig) -> Score:
-        """Run the tests on the submitted program. A test with two outcomes is dropped for good."""
+        """Run the tests on the submitted program.
+
+        A test with two outcomes is dropped for good: the score replaces the tests in the state.
+        """
         task = state["task"]
         actions = [step["action"] for step in state["trajectory"] if step["action"]]
         program = self.environment.program(task, actions)
         if program is None:
-            return Score(0.0, f"{how_it_ended(state)} No program was handed in.".strip())
+            ended = how_it_ended(state)
+            words = f"{ended} No program was handed in."
+            # `ended` may be empty.
+            return Score(0.0, words.strip())
         tests: list[str] = task["prepared"]["tests"]
         if not tests:
             return self._untested(task, program)
@@ -237,13 +245,14 @@ class SelfTestsEvaluator(Evaluator):
         return Score(0.0, words, prepared=prepared)
 
     async def _may_be_wrong(self, task: Task, outcomes: Sequence[TestOutcome]) -> bool:
-        """Return whether all tests that failed are the model's."""
+        """Return whether none of the tests that failed came with the task or from its description."""
         source = task["prepared"].get(FROM)
         if source == "model":
             return True
         if source != "task and model":
             return False
-        # The state does not say which tests came with the task. In a thread, as a compiler may check them again.
+        # The state does not say which of the tests were given, so they are read again. That runs in a thread, as a
+        # compiler may check them.
         given = await to_thread(self._given, task)
         failed = [outcome.test for outcome in outcomes if not outcome.passed]
         return not any(test in given for test in failed)
@@ -252,8 +261,8 @@ class SelfTestsEvaluator(Evaluator):
         """Score a program for which there is no test."""
         if not self.environment.is_complete(task, program):
             return Score(0.0, NO_FUNCTION)
-        # As the original code does.
         if self.accepts_untested:
+            # The original code accepts it.
             return Score(1.0, "There was no test to run.", unverified=True)
         return Score(0.0, UNTESTED, unverified=True)
 

@@ -35,7 +35,10 @@ TITLES = {
 
 
 SENT = ("name", "goal", "ways", "reasons", "runs")
-"""The parts of a task that the page's script gets; the cells of the table are in the HTML."""
+"""The parts of a task that the page's script gets; the cells of the table are in the HTML.
+
+`ways` are the tags that say which runs solved the task, and `reasons` those that say why its trials failed.
+"""
 
 OTHER_PROMPTS = "Other prompts: langgraph-reflexion show DIR TASK --prompt TRIAL:STEP."
 
@@ -53,12 +56,14 @@ class Column(NamedTuple):
 
 
 class TaskCell(NamedTuple):
-    """The outcome of a task in a run, as a cell of the table of tasks; `rank` sorts, `kind` is a class in the CSS."""
+    """The outcome of a task in a run, as a cell of the table of tasks."""
 
     sign: str
     words: str
     rank: int
+    """The table is sorted by it."""
     kind: str
+    """The cell's class in the CSS."""
     tokens: int
 
 
@@ -76,16 +81,17 @@ def write_page(comparison: Comparison, file: Path | str, reload: int | None = No
     file = Path(file)
     parts = page(comparison, reload)
     try:
-        # One folder is made; a longer path that does not exist is mistyped.
+        # Only the last folder is created: if more of the path is missing, it is probably mistyped.
         file.parent.mkdir(exist_ok=True)
-        written = file
+        target = file
         if reload is not None:
-            # A browser may read the page at any moment, and must find a whole one.
-            written = file.with_name(f"{file.name}.part")
-        with written.open("w", encoding="utf-8", errors="replace", newline="") as opened:
+            # A browser may read the page at any moment, and must never find half of it.
+            target = file.with_name(f"{file.name}.part")
+        # A text may hold a lone surrogate, which cannot be encoded.
+        with target.open("w", encoding="utf-8", errors="replace", newline="") as opened:
             opened.writelines(parts)
-        if written != file:
-            written.replace(file)
+        if target != file:
+            target.replace(file)
     except OSError as error:
         raise ConfigurationError(f"cannot write the page to {file}: {error.strerror}") from error
 
@@ -93,10 +99,11 @@ def write_page(comparison: Comparison, file: Path | str, reload: int | None = No
 def page(comparison: Comparison, reload: int | None = None) -> Iterator[str]:
     """Return the page of a comparison as HTML, in pieces: the texts of its trials may be large."""
     columns = _columns(comparison)
-    # The page has each text of the trials once, by its number. `_trials_by_task` fills this table.
+    # Trials refer to their texts by number, so that the page holds each text once. `_trials_by_task` adds them.
     texts: dict[str, int] = {}
     trials = [_trials_by_task(column.run, texts) for column in columns]
     tasks = _tasks(columns, trials)
+    # The choices by which the page filters its tasks, under their headings.
     tags = {
         "Outcome": _united(task["ways"] for task in tasks),
         "With a trial that failed by": _united(task["reasons"] for task in tasks),
@@ -207,7 +214,7 @@ def _prompts(run: Run, view: TrialView) -> list[tuple[str, SentPrompt]]:
         return []
     task = view.row["task_id"]
     trial = view.row["trial"]
-    # Of several prompts for one step, the last one continues the others.
+    # If several prompts asked for one step, the last one is kept: it contains the earlier ones.
     of_steps: dict[int | None, SentPrompt] = {}
     reflection: SentPrompt | None = None
     for prompt in read_prompts(run, task, trial):
@@ -263,7 +270,7 @@ def _tasks(columns: Sequence[Column], trials: Sequence[Mapping[str, list[Packed]
                 "name": printable(task),
                 "goal": printable(goals.get(task, "")),
                 "outcomes": outcomes.values(),
-                "ways": _ways(runs_with_task, runs_that_solved),
+                "ways": _solver_tags(runs_with_task, runs_that_solved),
                 "reasons": sorted(reasons),
                 "runs": trials_by_run,
             }
@@ -300,8 +307,8 @@ def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: d
         now: list[int] = []
         for role, text in prompt.parts:
             now.append(number(f"{role}\n{text}"))
-        # Most of a prompt repeats the one before it, so that part is only counted.
-        shared = _equal_at_first(before, now)
+        # A prompt begins with most of the one before it: of that part, only the length is sent.
+        shared = _shared_length(before, now)
         packed: list[Any] = [title, shared]
         packed += now[shared:]
         trial["prompts"].append(packed)
@@ -309,19 +316,19 @@ def _packed(view: TrialView, prompts: Sequence[tuple[str, SentPrompt]], texts: d
     return trial
 
 
-def _equal_at_first(before: Sequence[int], now: Sequence[int]) -> int:
-    """Return how many numbers two lists have in common at their beginning."""
-    equal = 0
+def _shared_length(before: Sequence[int], now: Sequence[int]) -> int:
+    """Return the length of the beginning that two lists share."""
+    length = 0
     for one, other in zip(before, now, strict=False):
         if one != other:
             break
-        equal += 1
-    return equal
+        length += 1
+    return length
 
 
 def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
     """Return the outcome of a task from its rows, which are None where a run does not have the task."""
-    # Tasks are sorted by rank: the solved ones by their trial, and all others, from 10,000 on, after them.
+    # The rank of a solved task is the trial that solved it. The others rank after all trials: from 10,000 on.
     if rows is None:
         return TaskCell("", "not a task of this run", 10_003, "absent", 0)
     if not rows:
@@ -334,11 +341,13 @@ def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
         return TaskCell(f"✓{space}{trial}", f"solved in trial {trial}", trial, "solved", spent)
     if rows[-1]["fault"]:
         return TaskCell(f"!{space}fault", "ended by a fault", 10_001, "fault", spent)
-    why = printable(failure(answer) or answer["stop_reason"])
+    # There is no failure where a budget cut the trial short, or where an accepted answer cannot be checked.
+    reason = failure(answer) or answer["stop_reason"]
+    why = printable(reason)
     return TaskCell(f"✗{space}{why}", f"not solved: {why}", 10_000, "failed", spent)
 
 
-def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
+def _solver_tags(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
     """Return the tags that say which of the runs that have a task solved it."""
     if len(runs) == 1 and solved:
         return ["solved"]
@@ -359,7 +368,7 @@ def _ways(runs: Sequence[str], solved: Sequence[str]) -> list[str]:
 
 
 def _united(lists: Iterable[Sequence[str]]) -> list[str]:
-    """Return what occurs in any of the lists, in order."""
+    """Return what occurs in any of the lists: each text once, sorted."""
     found: set[str] = set()
     for each in lists:
         found.update(each)
@@ -367,7 +376,7 @@ def _united(lists: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _reasons(rows: Iterable[TrialRow]) -> set[str]:
-    """Return why trials failed, and whose verdict was wrong."""
+    """Return the tags for why trials failed, and for verdicts that were wrong."""
     found: set[str] = set()
     for row in rows:
         if row["verdict"] is True and row["success"] is False:

@@ -43,7 +43,7 @@ class TaskProgress(NamedTuple):
 
     status: Status = "running"
     completed: int = 0
-    """N trials that are finished, with the reflection that follows them."""
+    """The number of finished trials. A trial that is still to be reflected on is not finished."""
     checkpoint: str = ""
     """The id of the checkpoint that this was read from; empty without one."""
 
@@ -96,7 +96,8 @@ class TaskRun:
     user: str | None = None
     """The user whose lessons it uses; the run's unless given."""
     truth: bool = False
-    """Whether the truth about each trial is in its record, instead of the environment's review."""
+    """Whether success is read from a trial's record, where `truth=` has put it, and not from the environment's
+    review."""
     begun: bool = False
     """Whether an earlier process began its first trial."""
     error: TaskError | None = None
@@ -107,8 +108,8 @@ class TaskRun:
         if self.user is not None:
             configurable["user_id"] = self.user
         self.config = RunnableConfig(configurable=configurable)
-        # The state in which an earlier process has left a finished trial, until `reopen`.
-        self._stopped: ReflexionState | None = None
+        # If `restore` found a finished trial, the state that holds it: `reopen` decides whether to go on from there.
+        self._left_finished: ReflexionState | None = None
 
     @property
     def status(self) -> Status:
@@ -125,30 +126,33 @@ class TaskRun:
     async def restore(self) -> Finished | None:
         """Read the task's progress from its checkpoint, and return the finished trial that it holds, if any.
 
-        Its state alone says whether it is finished: after a crash between two writes, LangGraph may report no next
-        node.
+        The state decides whether the trial is finished, and not LangGraph's next node: after a crash between two
+        writes, there may be no next node although the trial is not finished.
         """
         state = await self._last_state()
         # Before the first reset, there is nothing to resume.
         if "status" not in state:
             return None
         self.begun = True
-        self._stopped = None
-        if not self._read(state):
+        self._left_finished = None
+        if not self._update_progress(state):
             return None
-        self._stopped = state
+        self._left_finished = state
         return await self._finished(state)
 
     def reopen(self) -> None:
-        """Continue an ended task if there is a reason to. All tasks must have been restored."""
-        state = self._stopped
-        self._stopped = None
+        """Continue an ended task if there is a reason to.
+
+        All tasks must have been restored: the run's budget has to know what each of them has used.
+        """
+        state = self._left_finished
+        self._left_finished = None
         if state is None:
             return
         if self.status == "failed" and state["trial"] >= self.max_trials:
             return
         if self.status == "failed" and ended_at_no_gain(state["notes"]):
-            # It was stopped as trials gained nothing: a higher `max_trials` is no reason to go on.
+            # Its trials gained nothing, so a higher `max_trials` is no reason to go on.
             return
         if self.status == "budget" and self.budgets.used_up(state, self.config):
             return
@@ -156,13 +160,14 @@ class TaskRun:
             return
         completed = len(state["trials"])
         cut_short = state["trials"][-1]["stop_reason"] in ("budget", "fault")
-        # The last trial is to be finished again: it was cut short, or still lacks the reflection on it.
+        # The last trial has to be finished again. If it was cut short, it has yet to end. Otherwise the task ended
+        # before the reflection on it, which comes first now that the task goes on.
         if cut_short or self.reflects:
             completed -= 1
         self.progress = self.progress._replace(status="running", completed=completed)
 
     async def find(self, trials: Collection[int]) -> list[Finished]:
-        """Return those of these trials that the checkpoints hold: with a history all, otherwise the last one."""
+        """Return those of these trials that the checkpoints hold. A saver that keeps no history has only the last."""
         found: dict[int, Finished] = {}
         async for snapshot in self.graph.aget_state_history(self.config):
             state = _state_of(snapshot)
@@ -181,7 +186,7 @@ class TaskRun:
         self.budgets.start_task(self.task["id"], self.config)
         self.progress = TaskProgress()
         self.begun = False
-        self._stopped = None
+        self._left_finished = None
 
     async def answered(self) -> bool:
         """Return whether a model has answered a call of the trial in flight."""
@@ -201,35 +206,44 @@ class TaskRun:
             return await self._advance(self.progress)
 
     async def _advance(self, known: TaskProgress) -> Finished:
-        """See `advance`. `known` is the progress as the caller knows it, which another process may have outrun."""
+        """See `advance`.
+
+        `known` is the progress as the caller knows it. Another process may have come further: `self.progress` is
+        updated from the checkpoint here, and then compared with it.
+        """
         state = await self._last_state()
         if "status" not in state:
             return await self._run_to_end({"task": self.task}, known)
-        ended = self._read(state)
+        ended = self._update_progress(state)
+        # `_is_beyond` is also true of a trial that the caller has just reopened, but that moved no checkpoint.
         moved = self.progress.checkpoint != known.checkpoint
         if ended and moved and self._is_beyond(known):
             # Another process finished this trial and could not report it.
             return await self._finished(state)
-        # A task that has ended continues from here; one that runs just goes on from its checkpoint.
         point = resume_point(state)
         if point:
+            # The task has ended, so the state must be told to go on. One that runs continues by itself.
             await self.graph.aupdate_state(self.config, point.values, point.as_node)
         return await self._run_to_end(None, known)
 
     async def _run_to_end(self, start: dict[str, Any] | None, known: TaskProgress) -> Finished:
-        """Run the graph until a trial has ended; from `start`, or from the last checkpoint without one."""
-        # A checkpoint of the stock savers may hold the end of the last trial as a pending write: then the first
-        # pass only applies it.
+        """Run the graph until a trial has ended: from `start`, or if that is None, from the last checkpoint."""
+        # Two passes, as a checkpoint of the stock savers may hold the end of the trial before as a pending write:
+        # then the first pass only applies that write, and the second one runs the trial.
         for _ in range(2):
             await self._pass(start)
             start = None
             state = await self._last_state()
-            if self._read(state) and self._is_beyond(known):
+            ended = self._update_progress(state)
+            if ended and self._is_beyond(known):
                 return await self._finished(state)
         raise RuntimeError(f"the graph made no progress in trial {state['trial']} of {self.task['id']}")
 
     def _is_beyond(self, known: TaskProgress) -> bool:
-        """Return whether the task has come further than it is known to be."""
+        """Return whether the task has come further than it is known to be.
+
+        The caller advances a running task, so one that has ended since has come further, too.
+        """
         return self.completed > known.completed or self.status != "running"
 
     async def _pass(self, start: dict[str, Any] | None) -> None:
@@ -250,7 +264,7 @@ class TaskRun:
         except PASSED_ON:
             raise
         except BaseException as error:
-            # Raises if the checkpoint is unreadable, which is a problem of the run and not of the task.
+            # If the checkpoint cannot be read, this raises, too: that ends the run, and is no bug of the task.
             await self._last_state()
             raise TaskError.of(error) from error
 
@@ -259,7 +273,7 @@ class TaskRun:
         async with aclosing(stream):
             async for update in stream:
                 for node, written in update.items():
-                    # The interrupt is an update, too.
+                    # The interrupt comes as an update, too, but is no dictionary.
                     if isinstance(written, dict):
                         self._watch(node, written)
 
@@ -277,8 +291,8 @@ class TaskRun:
         self.progress = self.progress._replace(checkpoint=checkpoint)
         return _state_of(snapshot)
 
-    def _read(self, state: ReflexionState) -> bool:
-        """Update the progress. Returns whether the state holds a finished trial."""
+    def _update_progress(self, state: ReflexionState) -> bool:
+        """Update the progress and the budgets from a state, and return whether it holds a finished trial."""
         self.budgets.record(state, self.config)
         ended = self._ended(state)
         completed = len(state["trials"])
@@ -312,7 +326,7 @@ class TaskRun:
 
 
 def _state_of(snapshot: StateSnapshot) -> ReflexionState:
-    """Return the state in a checkpoint, whose type LangGraph does not tell."""
+    """Return the state in a checkpoint, with its type, which LangGraph leaves open."""
     values: Any = snapshot.values
     state: ReflexionState = values
     return state
@@ -339,7 +353,7 @@ def _finished_trial(state: ReflexionState) -> FinishedTrial:
     observation = episode["observation"]
     if state["trajectory"]:
         observation = state["trajectory"][-1]["observation"]
-    # Without a verdict, the state holds the evaluation of the trial before.
+    # Without a verdict, the evaluation in the state is still that of the trial before.
     feedback = ""
     evaluation = state["evaluation"]
     if evaluation and record["verdict"] is not None:
@@ -360,6 +374,7 @@ def _row(task: str, state: ReflexionState, review: Review, *, recorded_truth: bo
     """Return the row of the current trial, which is finished."""
     record = state["trials"][-1]
     usage = add_usage(*state["usage"].values())
+    # Both are on the task's clock.
     seconds = state["seconds"] - state["episode"]["began"]
     success = review.success
     if success is None or recorded_truth:
