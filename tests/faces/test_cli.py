@@ -531,32 +531,36 @@ class Mine(type(load_environment("alfworld"))):
 """
 
 
-@pytest.mark.slow
-def test_after_a_broken_template_a_run_goes_on_with_the_mended_one(tmp_path):
+@pytest.fixture
+def mine(tmp_path):
+    """The folder of an environment of the user's own, with a folder of prompts."""
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "terse").mkdir()
-    template = tmp_path / "terse" / "reflect.md"
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_after_a_broken_template_a_run_goes_on_with_the_mended_one(mine):
+    template = mine / "terse" / "reflect.md"
     template.write_text("Think about {{ task }}.")
-    mine = ("run", "mine.py:Mine", "--limit", "3", "--max-trials", "2", "--out", "run")
-    status, out, _ = call(tmp_path, *mine)
+    command = ("run", "mine.py:Mine", "--limit", "3", "--max-trials", "2", "--out", "run")
+    status, out, _ = call(mine, *command)
     assert status == 1
-    errors = (tmp_path / "run" / "errors.log").read_text()
+    errors = (mine / "run" / "errors.log").read_text()
     assert "reflect.md, line 1: UndefinedError: 'task' is undefined: its values are " in errors
 
     template.write_text("Say in a sentence what went wrong.")
-    status, out, _ = call(tmp_path, *mine)
+    status, out, _ = call(mine, *command)
     said = " ".join(out.split())
     assert (status, "prompts/reflect.md was changed while it went on" in said) == (0, True)
-    assert (tmp_path / "run" / "prompts" / "reflect.md").read_text() == template.read_text()
+    assert (mine / "run" / "prompts" / "reflect.md").read_text() == template.read_text()
 
 
 @pytest.mark.slow
-def test_a_dry_run_names_a_run_that_began_with_other_prompts(tmp_path):
-    (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "terse").mkdir()
-    setting = tmp_path / "terse" / "setting.md"
+def test_a_dry_run_names_a_run_that_began_with_other_prompts(mine):
+    setting = mine / "terse" / "setting.md"
     setting.write_text("You are in a household.")
-    (tmp_path / "terse.toml").write_text(
+    (mine / "terse.toml").write_text(
         """
         [environments.terse]
         environment = "mine.py:Mine"
@@ -565,9 +569,9 @@ def test_a_dry_run_names_a_run_that_began_with_other_prompts(tmp_path):
         strategies = ["retry"]
         """
     )
-    assert call(tmp_path, "experiment", "terse.toml")[0] == 0
+    assert call(mine, "experiment", "terse.toml")[0] == 0
     setting.write_text("You are in a house.")
-    status, out, _ = call(tmp_path, "experiment", "terse.toml", "--dry-run")
+    status, out, _ = call(mine, "experiment", "terse.toml", "--dry-run")
     said = " ".join(out.split())
     assert (status, "holds a run with other prompts: setting.md" in said) == (1, True), said
 

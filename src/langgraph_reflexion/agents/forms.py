@@ -178,7 +178,7 @@ def _annotation(agent: Any) -> Any:
 
 
 def _function_of(agent: Any) -> Any:
-    """Return the function that takes an agent's input; None if there is none, as in a graph of several nodes."""
+    """Return the function that takes an agent's input; None if there is none."""
     if isinstance(agent, Pregel):
         first: Any = next(iter(agent.nodes.values())).bound
     else:
@@ -188,13 +188,14 @@ def _function_of(agent: Any) -> Any:
 
 def _first_parameter(function: Any) -> Parameter:
     """Return the first parameter of a function; one without a name and a type if it is not known."""
+    unknown = Parameter("_", Parameter.POSITIONAL_ONLY, annotation=Any)
     try:
         parameters = signature(function, eval_str=True).parameters
     except NameError:  # names that are defined for type checkers only
         parameters = signature(function).parameters
     except Exception:  # a builtin, or no function at all
-        return Parameter("_", Parameter.POSITIONAL_ONLY, annotation=Any)
-    return next(iter(parameters.values()))
+        return unknown
+    return next(iter(parameters.values()), unknown)
 
 
 def _schema(agent: Runnable[Any, Any]) -> dict[str, Any]:

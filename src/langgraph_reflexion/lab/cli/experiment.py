@@ -73,7 +73,8 @@ def experiment(
         runs = check(read, folder, given)
         outcomes = _run_all(runs, folder, given, as_json=as_json)
     # Trials of an earlier invocation say nothing of one whose every run was refused.
-    begun = any(each.status != "refused" and (each.folder / "trials.jsonl").exists() for each in outcomes)
+    played = [each for each in outcomes if each.status != "refused"]
+    begun = any((each.folder / "trials.jsonl").exists() for each in played)
     complaints: list[str] = []
     if gate and begun:
         # Not the runs in `folder`: it may hold some that the file no longer has.

@@ -21,7 +21,7 @@ from langgraph_reflexion.lab.experiments.group_tables import (
 )
 from langgraph_reflexion.lab.experiments.groups import RunGroup, caption, group_runs, name_without_seed
 from langgraph_reflexion.lab.experiments.html import framed
-from langgraph_reflexion.lab.experiments.metrics import final_answer
+from langgraph_reflexion.lab.experiments.metrics import final_answer, on_budget
 from langgraph_reflexion.lab.experiments.pairing import Pair, pair
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS
@@ -29,7 +29,7 @@ from langgraph_reflexion.lab.experiments.report import RunReport, report_run
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run, read_runs
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain, ended_on_budget
+from langgraph_reflexion.models.recorded import NO_GAIN, ended_at_no_gain
 from langgraph_reflexion.support.text import count, printable
 
 
@@ -79,7 +79,7 @@ def _outcome(run: Run, task: str) -> tuple[str, str]:
         if is_right is False:
             return f"accepted in trial {trial}, but wrong", "red"
         return f"solved in trial {trial}", "green"
-    if ended_on_budget(last["notes"]) or last["stop_reason"] == "budget":
+    if on_budget(last):
         return f"ended on a budget in trial {trial}", "yellow"
     if trial >= limit and is_right:
         # The evaluator is not an oracle, and has not noticed.
@@ -169,7 +169,7 @@ class Comparison:
                 "Groups that differ on several axes are not compared here: `report FOLDER FOLDER` compares any two, "
                 f"such as {self.far_apart[0]} and {self.far_apart[1]}."
             )
-        if any(match.of != match.test.tasks for each in self.pairs for match in each.matches):
+        if any(each.repeats_tasks for each in self.pairs):
             said.append("A task under several seeds counts once in *solved alone* and p.")
         tests = sum(bool(each.matches) for each in self.pairs)
         if tests > 1:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from langgraph_reflexion.lab.experiments.rows import TrialRow
+from langgraph_reflexion.models.recorded import ended_on_budget
 
 WRONG_ANSWER = "wrong answer"
 """Why a trial failed that ended by itself."""
@@ -142,6 +143,11 @@ def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
 def tokens(row: TrialRow) -> int:
     """Return the tokens of a trial, its verdict and its reflection, sent and received."""
     return row["input_tokens"] + row["output_tokens"]
+
+
+def on_budget(row: TrialRow) -> bool:
+    """Return whether a task has ended on a budget with this trial, which something else may have ended as well."""
+    return row["stop_reason"] == "budget" or ended_on_budget(row["notes"])
 
 
 def reflection_tokens(row: TrialRow) -> int:

@@ -8,13 +8,12 @@ task, then the second ones) until the tokens are used up. A reflection is paid f
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
-from langgraph_reflexion.lab.experiments.metrics import final_answer, reflection_tokens, tokens
+from langgraph_reflexion.lab.experiments.metrics import final_answer, on_budget, reflection_tokens, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, format_p, sign_test
-from langgraph_reflexion.models.recorded import ended_on_budget
 from langgraph_reflexion.support.text import count
 
 Trials = Mapping[TaskSeed, Sequence[TrialRow]]
@@ -89,6 +88,11 @@ class Pair:
     """The comparisons at equal trials and at equal tokens."""
     notes: tuple[str, ...] = ()
     """What could not be compared, and why."""
+
+    @property
+    def repeats_tasks(self) -> bool:
+        """Whether some task was compared under several seeds, of which it has one vote."""
+        return any(match.of != match.test.tasks for match in self.matches)
 
     @property
     def conclusion(self) -> str:
@@ -251,12 +255,12 @@ def _solved(rows: Sequence[TrialRow]) -> bool:
 
 
 def _known(rows: Sequence[TrialRow]) -> bool:
-    """Return whether a task's outcome is known: a right answer, or wrong ones without a fault."""
+    """Return whether a task's outcome is known: it is right, wrong without a fault, or ended on a budget."""
     if not rows:
         return False
     success = final_answer(rows)["success"]
     last = rows[-1]
-    if success is None and (last["stop_reason"] == "budget" or ended_on_budget(last["notes"])):
+    if success is None and on_budget(last):
         # Nothing was accepted before the budget was used up, so it counts as unsolved.
         return True
     if last["fault"]:
@@ -267,35 +271,42 @@ def _known(rows: Sequence[TrialRow]) -> bool:
 def _affordable(trials: Trials, amount: int) -> Trials:
     """Return the trials that an amount of tokens pays for, all tasks advancing together."""
     paid: dict[TaskSeed, list[TrialRow]] = {task: [] for task in trials}
-    played: list[tuple[int, int, TaskSeed, TrialRow]] = []
+    played: list[_Priced] = []
     for task, rows in trials.items():
-        for row, price in _priced(rows):
-            played.append((row["trial"], price, task, row))
+        played += _with_prices(task, rows)
     # The first trial of every task, then the second ones.
     played.sort(key=_trial_of)
-    for _, price, task, row in played:
-        amount -= price
+    for each in played:
+        amount -= each.price
         if amount < 0:
             break
-        paid[task].append(row)
+        paid[each.task].append(each.row)
     return paid
 
 
-def _priced(rows: Sequence[TrialRow]) -> list[tuple[TrialRow, int]]:
-    """Return a task's trials, each with its tokens and those of the reflection that it has read."""
-    priced: list[tuple[TrialRow, int]] = []
+class _Priced(NamedTuple):
+    """A trial of a task, with its tokens and those of the reflection that it has read."""
+
+    task: TaskSeed
+    row: TrialRow
+    price: int
+
+
+def _with_prices(task: TaskSeed, rows: Sequence[TrialRow]) -> list[_Priced]:
+    """Return a task's trials with their prices."""
+    priced: list[_Priced] = []
     read = 0
     for row in rows:
         written = reflection_tokens(row)
-        priced.append((row, tokens(row) - written + read))
+        price = tokens(row) - written + read
+        priced.append(_Priced(task, row, price))
         read = written
     return priced
 
 
-def _trial_of(played: tuple[int, int, TaskSeed, TrialRow]) -> int:
+def _trial_of(played: _Priced) -> int:
     """Return the number of a trial that was played."""
-    trial, *_ = played
-    return trial
+    return played.row["trial"]
 
 
 def _spent(trials: Trials) -> int:

@@ -14,6 +14,7 @@ from langgraph_reflexion.lab.experiments.metrics import (
     confusion_rates,
     failures_by_trial,
     measures_by_trial,
+    on_budget,
     solved_by_trial,
     tokens,
     tokens_by_trial,
@@ -23,14 +24,7 @@ from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.in_turn import model_names, model_of
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.models.recorded import (
-    NO_USAGE,
-    REJECTED,
-    Usage,
-    add_usage,
-    ended_at_no_gain,
-    ended_on_budget,
-)
+from langgraph_reflexion.models.recorded import NO_USAGE, REJECTED, Usage, add_usage, ended_at_no_gain
 
 
 class Metric(NamedTuple):
@@ -207,16 +201,16 @@ def _ends(run: Run, limit: int) -> _Ends:
     """Return how the tasks of a run ended, by the number of trials that each may have."""
     lasts = [trials[-1] for trials in run.tasks.values() if trials]
     ended = 0
-    on_budget = 0
+    by_budget = 0
     no_gain = 0
     for last in lasts:
         if _has_ended(last, limit):
             ended += 1
-        elif ended_on_budget(last["notes"]) or last["stop_reason"] == "budget":
-            on_budget += 1
+        elif on_budget(last):
+            by_budget += 1
         if ended_at_no_gain(last["notes"]):
             no_gain += 1
-    return _Ends(len(lasts), ended, on_budget, no_gain)
+    return _Ends(len(lasts), ended, by_budget, no_gain)
 
 
 def _has_ended(last: TrialRow, limit: int) -> bool:

@@ -198,10 +198,8 @@ async def run_setup(
                     await _run_tasks(scheduler, setup.settings, resumed=before is not None)
                 finally:
                     begun = await scheduler.begun()
-                if scheduler.recorded and had_trials:
-                    record.update_info(**_new_code(info, setup.settings, new_prompts))
-                elif scheduler.recorded:
-                    record.update_info(code=digests_of_code(setup.settings))
+                if scheduler.recorded:
+                    record.update_info(**_new_code(info, setup.settings, new_prompts, joins=had_trials))
                 if scheduler.stopped_after is not None:
                     record.update_info(stopped_after=scheduler.stopped_after)
     finally:
@@ -250,7 +248,7 @@ def _info(
 
 
 def expect_same_prompts(setup: Setup, folder: Path, info: Mapping[str, Any]) -> None:
-    """Check that a run goes on with the prompts that it began with.
+    """Check that a run still has the prompts that it began with.
 
     After an error, which ends a task, they may be what had to change, as for code of the user's.
 
@@ -261,18 +259,23 @@ def expect_same_prompts(setup: Setup, folder: Path, info: Mapping[str, Any]) -> 
         expect_prompts(folder, _prompt_files(setup))
 
 
-def _new_code(info: Mapping[str, Any], settings: RunSettings, prompts: Sequence[str]) -> dict[str, Any]:
-    """Return what `run.json` says of the user's code and prompts once trials of new ones have joined earlier trials.
+def _new_code(
+    info: Mapping[str, Any], settings: RunSettings, prompts: Sequence[str], *, joins: bool
+) -> dict[str, Any]:
+    """Return what `run.json` says of the user's code and prompts once there are trials of new ones.
 
     Args:
         info: What it said before.
         settings: The settings of the run.
         prompts: The names of the prompts that have changed.
+        joins: Whether there were trials before.
     """
     changed = changed_code(info, settings)
     changed += [f"{PROMPTS}/{name}" for name in prompts]
     if not changed:
         return {}
+    if not joins:
+        return {"code": digests_of_code(settings)}
     every = {*info.get("changed_code", []), *changed}
     return {"changed_code": sorted(every), "code": digests_of_code(settings)}
 

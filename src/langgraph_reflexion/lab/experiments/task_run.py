@@ -273,7 +273,7 @@ class TaskRun:
         async with aclosing(stream):
             async for update in stream:
                 for node, written in update.items():
-                    # The interrupt comes as an update, too, but is no dictionary.
+                    # The interrupt comes as an update, too, but is not a dictionary.
                     if isinstance(written, dict):
                         self._watch(node, written)
 
