@@ -1,5 +1,6 @@
 """What environments make of trials: memory maps, reviews, and results of tests."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +62,11 @@ class FinishedTrial(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What `SupportsReview.review` finds out about a trial."""
+    """What `SupportsReview.review` finds out about a trial.
+
+    Raises:
+        ValueError: a measure is not a finite number.
+    """
 
     success: bool | None = None
     """The truth, if the reward does not tell it (such as the result of hidden tests)."""
@@ -71,6 +76,11 @@ class Review:
     """Files of the trial: text by path below the run folder."""
     gradable: bool = True
     """Whether the truth of this task can be known; tasks without count in no rate."""
+
+    def __post_init__(self) -> None:
+        for name, measure in self.measures.items():
+            if not math.isfinite(measure):
+                raise ValueError(f"the measure {name!r} is {measure!r}, and a measure must be a finite number")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from langgraph_reflexion.lab.experiments.rows import LONGEST_NOTE, brief
 from langgraph_reflexion.lab.experiments.runs import read_info, read_run
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.support.files import MAX_UNPACKED
+from tests.support.cli import call
 from tests.support.run_folders import row
 
 EXPERIMENT = '[matrix]\nenvironments = ["alfworld"]\n'
@@ -171,3 +172,18 @@ def test_trials_without_end(tmp_path):
 def test_a_note_of_megabytes_is_shortened():
     noted = {"task_id": "a", "trial": 1, "notes": ["n" * 5_000_000, "short"], "steps": []}
     assert [len(note) for note in brief(noted)["notes"]] == [LONGEST_NOTE, 5]
+
+
+@pytest.mark.parametrize("name", ["seconds", "cost", "score"])
+def test_a_number_of_a_row_that_is_none(tmp_path, name):
+    written = json.dumps(row("a", 1, True, **{name: float("nan")}))
+    assert f"{name} must be a finite number" in said(read_run, write_run(tmp_path, f"{written}\n"))
+
+
+def test_a_report_as_json_is_json_whatever_the_settings_hold(tmp_path):
+    made = {**INFO["settings"], "options": {"limit": float("nan")}}
+    folder = write_run(tmp_path, json.dumps(row("a", 1, True)) + "\n", settings=made)
+    status, out, _ = call(tmp_path, "report", str(folder), "--json")
+    assert status == 0
+    printed = json.loads(out, parse_constant=pytest.fail)
+    assert printed["runs"][0]["settings"]["options"] == {"limit": None}

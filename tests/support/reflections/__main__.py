@@ -18,7 +18,15 @@ def main() -> int:
     given = read_arguments()
     if given.command == "play":
         return play(
-            given.out, given.tasks, given.server, given.cache, given.strategy, given.label, given.trials, given.more
+            given.out,
+            given.tasks,
+            given.server,
+            given.cache,
+            given.strategy,
+            given.label,
+            given.trials,
+            given.more,
+            given.agent,
         )
     if given.command == "keep":
         return keep(given.server, given.cache, given.label, given.more)
@@ -69,6 +77,7 @@ def read_arguments() -> argparse.Namespace:
     playing.add_argument("--cache", type=Path, default=CACHE, help="the file of kept replies")
     playing.add_argument("--label", default="", help="tells samples apart, such as a seed")
     playing.add_argument("--trials", type=int, default=2)
+    playing.add_argument("--agent", default="agent", help="agent, warming or escalating")
 
     keeping = commands.add_parser("keep", help="run any command with the replies kept; ADDRESS in it is the server's")
     keeping.add_argument("--server", required=True, help="the address of the model's server, which ends in /v1")

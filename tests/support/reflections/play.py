@@ -9,7 +9,15 @@ from tests.support.reflections.reply_cache import ReplyKeeper
 
 
 def play(
-    out: Path, tasks: Path, server: str, cache: Path, strategy: str, label: str, trials: int, more: list[str]
+    out: Path,
+    tasks: Path,
+    server: str,
+    cache: Path,
+    strategy: str,
+    label: str,
+    trials: int,
+    more: list[str],
+    agent: str = "agent",
 ) -> int:
     """Play tasks with the agent of `tests.support.small_tasks`, and return the status of the run.
 
@@ -22,8 +30,9 @@ def play(
         label: Tells samples apart.
         trials: Attempts for each task.
         more: Further options of `langgraph-reflexion run`.
+        agent: The name of an agent in `tests.support.small_tasks.agent`.
     """
-    command = [sys.executable, "-m", "langgraph_reflexion", "run", "tests.support.small_tasks.agent:agent"]
+    command = [sys.executable, "-m", "langgraph_reflexion", "run", f"tests.support.small_tasks.agent:{agent}"]
     command += ["--tasks", str(tasks), "--evaluator", "tests.support.small_tasks.checks:check"]
     command += ["--strategy", strategy, "--max-trials", str(trials), "--concurrency", "1", "--out", str(out)]
     command += ["--timeout", "600", *more]

@@ -184,3 +184,9 @@ def test_the_page_lists_every_optional_method_and_attribute():
         if isinstance(found, type) and is_protocol(found) and found.__module__ == protocols.__name__:
             members |= get_protocol_members(found)
     assert listed == members
+
+
+@pytest.mark.parametrize("measure", [float("nan"), float("inf")])
+def test_a_measure_is_a_finite_number(measure):
+    with pytest.raises(ValueError, match=r"'f1' is (nan|inf), and a measure must be a finite number"):
+        Review(measures={"f1": measure})

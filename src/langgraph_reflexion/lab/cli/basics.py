@@ -1,11 +1,12 @@
-"""What all commands share: an option, and how they report an error."""
+"""What all commands share: an option, how they report an error, and how they print JSON."""
 
+import json
 import shlex
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +19,13 @@ def fail(message: str, status: int = 2) -> int:
     """Print in one line what went wrong. Returns the exit status."""
     typer.echo(f"langgraph-reflexion: {printable(' '.join(message.split()))}", err=True)
     return status
+
+
+def print_json(value: Any) -> None:
+    """Print plain data as JSON, which has no NaN and no infinity: they become null."""
+    written = json.dumps(value)
+    allowed = json.loads(written, parse_constant=lambda _: None)
+    typer.echo(json.dumps(allowed, indent=2))
 
 
 @contextmanager

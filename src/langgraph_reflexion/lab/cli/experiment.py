@@ -1,12 +1,11 @@
 """The command `experiment`: all runs of an experiment file."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, fail, print_json, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.run_settings import RunSettings
@@ -104,7 +103,7 @@ def _estimate(runs: "list[PlannedRun]", recorded: "list[Run]", *, as_json: bool)
     estimates = [estimate(each, known) for each in runs]
     if as_json:
         shown = {"runs": [vars(each) for each in estimates], "all": vars(total(estimates))}
-        typer.echo(json.dumps(shown, indent=2))
+        print_json(shown)
     else:
         estimate_table(estimates).print(Console())
     return not any(each.refusal for each in runs)
@@ -155,7 +154,7 @@ def _print_results(
         if begun:
             results.update(compare(folder).as_json())
         results["below_gate"] = complaints
-        typer.echo(json.dumps(results, indent=2))
+        print_json(results)
     elif begun:
         compare(folder).print()
         typer.echo(f"Recorded in {folder}")

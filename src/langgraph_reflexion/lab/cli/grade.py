@@ -1,12 +1,11 @@
 """The command `grade`: pass@k of a file of solutions to programming problems."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from langgraph_reflexion.lab.cli.basics import AsJson, sigterm_as_ctrl_c
+from langgraph_reflexion.lab.cli.basics import AsJson, print_json, sigterm_as_ctrl_c
 from langgraph_reflexion.support.text import printable
 
 
@@ -57,7 +56,7 @@ def grade(
             on_sample=lambda done, total: progress.update(bar, completed=done, total=total),
         )
     if as_json:
-        typer.echo(json.dumps(grades.as_json(), indent=2))
+        print_json(grades.as_json())
         return
     for problem in grades.problems:
         for number, failure in enumerate(problem.failures, 1):

@@ -1,12 +1,11 @@
 """The command `judge`: evaluators on recorded trials, compared with the truth."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from langgraph_reflexion.lab.cli.basics import AsJson, say_starting, sigterm_as_ctrl_c
+from langgraph_reflexion.lab.cli.basics import AsJson, print_json, say_starting, sigterm_as_ctrl_c
 from langgraph_reflexion.lab.cli.help import GROUPS
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.in_turn import model_names
@@ -76,7 +75,7 @@ def judge(
         progress.update(bar, total=len(evaluator) * judging.number_of_trials(limit))
         judged = asyncio.run(judging.judge(evaluator, limit))
     if as_json:
-        typer.echo(json.dumps(judged.as_json(), indent=2))
+        print_json(judged.as_json())
         return
     for table in judged.tables():
         table.print(Console(highlight=False))

@@ -1,6 +1,5 @@
 """The command `learn`: lessons from feedback on answers, in a file or in LangSmith."""
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError, Fault
-from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, fail, print_json, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.help import GROUPS
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.settings import ReflexionSettings
@@ -102,7 +101,7 @@ def learn(
             "useless": so_far.useless,
             "usage": so_far.usage,
         }
-        typer.echo(json.dumps(done, indent=2))
+        print_json(done)
     else:
         typer.echo(so_far.words())
     # After the numbers, as what was learned before the fault stays.

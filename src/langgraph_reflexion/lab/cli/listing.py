@@ -1,6 +1,5 @@
 """The command `list`: the runs below a folder."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lab.cli.basics import AsJson, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, print_json, suggest
 
 if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.runs import Run
@@ -39,7 +38,7 @@ def list_runs(
             typer.echo(f"Left out: {error}", err=True)
     rows.sort(key=lambda row: row["created"], reverse=True)
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     if not rows:
         typer.echo(f"No runs in {folder}.")

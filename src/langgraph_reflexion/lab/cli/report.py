@@ -1,7 +1,6 @@
 """The commands `report` and `show`: comparisons of runs, and a task's trials."""
 
 import contextlib
-import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError, the_extra
-from langgraph_reflexion.lab.cli.basics import AsJson, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, print_json, sigterm_as_ctrl_c, suggest
 
 if TYPE_CHECKING:
     from langgraph_reflexion.lab.experiments.comparison import Comparison
@@ -64,7 +63,7 @@ def report(
         _watch(folders, html, watch)
         return
     if as_json:
-        typer.echo(json.dumps(comparison.as_json(), indent=2))
+        print_json(comparison.as_json())
         return
     comparison.print()
     written = [str(path) for path in (figures, html) if path]

@@ -1,6 +1,5 @@
 """The command line's `run` and `resume`."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langgraph_reflexion.errors import ModelFault
-from langgraph_reflexion.lab.cli.basics import AsJson, fail, say_starting, sigterm_as_ctrl_c, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, fail, print_json, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
 from langgraph_reflexion.lab.cli.options import flag, takes
 from langgraph_reflexion.lab.run_settings import RunSettings
@@ -85,7 +84,7 @@ def _run(work: Callable[[Any], Any], as_json: bool, gate: "Gate | None" = None) 
     if as_json:
         results = summary.as_json()
         results["below_gate"] = complaints
-        typer.echo(json.dumps(results, indent=2))
+        print_json(results)
     else:
         _print_summary(summary)
     if complaints:

@@ -1,7 +1,6 @@
 """The `sandbox` command: probes of the backends on this machine, and a command in a sandbox."""
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langgraph_reflexion.errors import ConfigurationError
-from langgraph_reflexion.lab.cli.basics import AsJson, fail, suggest
+from langgraph_reflexion.lab.cli.basics import AsJson, fail, print_json, suggest
 
 if TYPE_CHECKING:
     from langgraph_reflexion.envs.sandbox.backends import Backend, Probe
@@ -40,7 +39,7 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
         rows = {}
         for name, backend in BACKENDS.items():
             rows[name] = _row(backend, tried[name], is_default=name == default)
-        typer.echo(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     for name, backend in BACKENDS.items():
         _print(name, backend, tried[name], is_default=name == default)

@@ -14,6 +14,7 @@ from langgraph_reflexion.errors import explain
 from langgraph_reflexion.lab.declared import MOST_TRIALS
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Number = Annotated[float, Field(allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1)]
 _TrialNumber = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 
@@ -33,7 +34,7 @@ class _Step(TypedDict):
 
 
 class _Evaluation(TypedDict):
-    score: float
+    score: _Number
     feedback: str
     unverified: NotRequired[bool]
 
@@ -47,7 +48,7 @@ class _Usage(TypedDict):
     cached_calls: _Count
     input_tokens: _Count
     output_tokens: _Count
-    cost: float
+    cost: _Number
 
 
 class ReadTrial(_Usage):
@@ -58,18 +59,18 @@ class ReadTrial(_Usage):
     success: bool | None
     gradable: NotRequired[bool]
     verdict: bool | None
-    score: float | None
+    score: _Number | None
     unverified: NotRequired[bool]
     stop_reason: str
     actions: _Count
     # Imported logs have neither.
     usage: NotRequired[dict[str, _Usage]]
-    measures: NotRequired[dict[str, float | bool]]
+    measures: NotRequired[dict[str, _Number | bool]]
     reflection: str | None
     notes: Annotated[list[str], FailFast()]
     lessons: NotRequired[list[_Lesson]]
     fault: str
-    seconds: float
+    seconds: _Number
     observation: NotRequired[str]
     steps: NotRequired[Annotated[list[_Step], FailFast()]]
     evaluation: NotRequired[_Evaluation | None]
@@ -156,7 +157,7 @@ class ReadInfo(TypedDict):
     code: NotRequired[dict[str, str]]
     changed_code: NotRequired[list[str]]
     stopped_after: NotRequired[_TrialNumber | None]
-    seconds: NotRequired[float]
+    seconds: NotRequired[_Number]
     created: NotRequired[str]
     versions: NotRequired[dict[str, str | None]]
     seen: NotRequired[list[str]]
