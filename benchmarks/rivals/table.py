@@ -8,7 +8,7 @@ it were the only one; in the other, the tasks share it.
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from langgraph_reflexion.lab.experiments.statistics import SignTest, format_p, i
 
 OURS = "this-reflexion"
 """What all others are tested against."""
+
+BASELINE = "retry-loop"
+"""What all others are tested against over all worlds together: the loop that anybody writes first."""
 
 PROJECT = "this-"
 """How the names of this project's strategies begin."""
@@ -162,7 +165,7 @@ def report(rows: Sequence[Row]) -> list[str]:
         if max(each.share for each in entries) < WORTH_WHILE:
             lines.append(f"Nobody solves {WORTH_WHILE:.0%} of these tasks: replace this world.")
         lines += ["", *table(entries, allowed), ""]
-    return lines
+    return [*lines, "## All worlds together", "", *together(rows)]
 
 
 def wins_of_others(entries: Sequence[Entry], allowed: int) -> list[str]:
@@ -178,7 +181,7 @@ def wins_of_others(entries: Sequence[Entry], allowed: int) -> list[str]:
         lines.append(
             f"* `{each.name}` solves {each.solved} of {len(each.outcomes)}, `{OURS}` {ours.solved} of "
             f"{len(ours.outcomes)} ({test.wins} tasks that only the first solves, {test.losses} that only the second "
-            f"does; p = {format_p(test.p)})."
+            f"does; {p_words(test)})."
         )
     return lines or [f"Nobody solves more tasks than `{OURS}`."]
 
@@ -236,6 +239,47 @@ def page(rows: Sequence[Row], world: str) -> list[str]:
     return [*wins_of_others(entries, allowed), "", *table(entries, allowed, ON_THE_PAGE)]
 
 
+TOGETHER = ("rival", "solved", "95% interval", "calls per task", "tokens per task", f"against {BASELINE}")
+
+
+def together(rows: Sequence[Row]) -> list[str]:
+    """Return the lines of a table of all worlds together, those that solve the most first.
+
+    A rival is tested against `BASELINE` in the tasks that both have played. Trainings are shared among the tasks.
+    """
+    entries: dict[str, Entry] = {}
+    for world in dict.fromkeys(row["world"] for row in rows):
+        for each in entries_of(rows, world):
+            if within_allowed(each):
+                known = entries.get(each.rival)
+                entries[each.rival] = joined(known, each, world)
+    baseline = entries.get(BASELINE)
+    lines = [as_line(TOGETHER), "|" + "---|" * len(TOGETHER)]
+    for each in sorted(entries.values(), key=lambda each: each.share, reverse=True):
+        count = len(each.outcomes)
+        cells = [
+            f"`{each.rival}`",
+            f"{each.solved} of {count}, {each.share:.0%}",
+            interval_of(each),
+            f"{sum(map(calls_of, each.outcomes)) / count:.1f}",
+            f"{sum(map(tokens_of, each.outcomes)) / count:,.0f}",
+            "",
+        ]
+        if baseline is not None and each is not baseline:
+            # Everybody had the same number of calls for a task.
+            cells[-1] = test_words(paired(each, baseline, float("inf"), calls_of))
+        lines.append(as_line(cells))
+    return lines
+
+
+def joined(known: Entry | None, added: Entry, world: str) -> Entry:
+    """Return a rival's entry of several worlds, whose tasks are told apart by their worlds."""
+    outcomes = [replace(outcome, task=f"{world}: {outcome.task}") for outcome in added.outcomes]
+    if known is None:
+        return Entry(added.rival, added.rival, added.rows, outcomes)
+    return Entry(added.rival, added.rival, [*known.rows, *added.rows], [*known.outcomes, *outcomes])
+
+
 def cells_of(each: Entry, ours: Entry | None, allowed: int) -> list[str]:
     """Return the cells of an entry."""
     count = len(each.outcomes)
@@ -264,7 +308,15 @@ def cells_of(each: Entry, ours: Entry | None, allowed: int) -> list[str]:
 
 def test_words(test: SignTest) -> str:
     """Return a test in words: tasks won and lost, and p."""
-    return f"{test.wins} won, {test.losses} lost, p = {format_p(test.p)}"
+    return f"{test.wins} won, {test.losses} lost, {p_words(test)}"
+
+
+def p_words(test: SignTest) -> str:
+    """Return the p of a test, as in "p = 0.062" or "p < 0.001"."""
+    said = format_p(test.p)
+    if said.startswith("<"):
+        return f"p {said}"
+    return f"p = {said}"
 
 
 def interval_of(each: Entry) -> str:

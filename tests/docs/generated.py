@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from benchmarks.rivals.run import read_rows
 from benchmarks.rivals.table import page as rivals_page
+from benchmarks.rivals.table import together
 from langgraph_reflexion.envs import ENVIRONMENTS, environment_class
 from langgraph_reflexion.envs.protocols import actors_of
 from langgraph_reflexion.lab.cli.commands import app
@@ -136,6 +137,7 @@ def writers():
     found = {"command line": command_line, "layers": layers, "names in short": in_short, "profiles": profiles}
     for page in {group.page for group in GROUPS}:
         found[f"names of {page}"] = lambda page=page: in_full(page)
+    found["rivals"] = lambda: "\n".join(together(RECORDED))
     for world in {row["world"] for row in RECORDED}:
         found[f"rivals/{world}"] = lambda world=world: rivals(world)
     for name in ENVIRONMENTS:

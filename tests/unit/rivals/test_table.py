@@ -15,6 +15,7 @@ from benchmarks.rivals.table import (
     equal_tokens,
     paired,
     report,
+    together,
     tokens_of,
 )
 
@@ -137,3 +138,23 @@ def test_lines_of_code_are_counted_without_what_a_user_does_not_write(tmp_path):
 @pytest.mark.parametrize("name", WHERE)
 def test_every_adapter_is_short(name):
     assert 10 < own_lines(adapter_file(name)) < 60
+
+
+def test_all_worlds_together_compare_with_the_plain_loop_in_the_tasks_that_both_played():
+    rows = [row("retry-loop", task, solved=False) for task in "abcdef"]
+    rows += [{**row("retry-loop", "a"), "world": "sql-changes"}]
+    rows += [row("notes-loop", task) for task in "abcdef"]
+    rows += [row("gepa", "a", solved=False), {**row("gepa", TRAINING, calls=10), "solved": None}]
+    lines = together(rows)
+    assert [line.split("|")[1].strip(" `") for line in lines[2:]] == ["notes-loop", "retry-loop", "gepa"]
+    assert lines[2].endswith("| 6 won, 0 lost, p = 0.031 |")
+    assert "| 1 of 7, 14% |" in lines[3]
+    assert lines[3].endswith("|  |")
+    assert "| 12.0 |" in lines[4]
+    assert lines[4].endswith("| 0 won, 0 lost, p = 1.000 |")
+
+
+def test_a_p_that_is_too_small_to_print_is_a_bound():
+    rows = [row("retry-loop", task, solved=False) for task in "abcdefghijkl"]
+    rows += [row("notes-loop", task) for task in "abcdefghijkl"]
+    assert together(rows)[2].endswith("| 12 won, 0 lost, p < 0.001 |")
