@@ -180,8 +180,8 @@ def wins_of_others(entries: Sequence[Entry], allowed: int) -> list[str]:
         test = paired(each, ours, allowed, own_calls_of)
         lines.append(
             f"* `{each.name}` solves {each.solved} of {len(each.outcomes)}, `{OURS}` {ours.solved} of "
-            f"{len(ours.outcomes)} ({test.wins} tasks that only the first solves, {test.losses} that only the second "
-            f"does; {p_words(test)})."
+            f"{len(ours.outcomes)} (only the first solves {test.wins} of the tasks, only the second {test.losses}; "
+            f"{p_words(test)})."
         )
     return lines or [f"Nobody solves more tasks than `{OURS}`."]
 

@@ -72,7 +72,7 @@ def test_a_training_takes_no_call_from_those_that_a_task_is_allowed():
     rows = [training, *[row("gepa", task) for task in "abc"]]
     rows += [row("this-reflexion", task, solved=False) for task in "abc"]
     [line] = [line for line in report(rows) if line.startswith("* `gepa")]
-    assert "(3 tasks that only the first solves, 0 that only the second does" in line
+    assert "(only the first solves 3 of the tasks, only the second 0; p = 0.250)" in line
 
 
 def test_a_training_without_tasks_is_no_entry():
@@ -94,7 +94,7 @@ def test_where_others_win_comes_first():
     rows = [row("goal-loop", task) for task in "abc"]
     rows += [row("this-reflexion", task, solved=task == "a", ended="calls used up") for task in "abc"]
     lines = report(rows)
-    assert lines[2].startswith("* `goal-loop` solves 3 of 3, `this-reflexion` 1 of 3 (2 tasks that only the first")
+    assert lines[2].startswith("* `goal-loop` solves 3 of 3, `this-reflexion` 1 of 3 (only the first solves 2")
     assert "| `goal-loop` | 1.0 | 3 of 3, 100% |" in "\n".join(lines)
 
 
