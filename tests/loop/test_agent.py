@@ -237,6 +237,34 @@ def test_an_agent_that_finds_no_answer_has_failed(nothing):
     assert final["messages"][-1].text == "There is no answer."
 
 
+def silent(calls):
+    """An agent that calls a tool that often, and then says nothing; and what it has written."""
+    written = []
+
+    def write(text: str) -> str:
+        """Write a text."""
+        written.append(text)
+        return "written"
+
+    request = {"name": "write", "args": {"text": "It is 3."}, "id": "1"}
+    replies = [AIMessage("", tool_calls=[request])] * calls
+    model = ScriptedChatModel(replies=[*replies, AIMessage("")])
+    return create_agent(model, [write]), written
+
+
+def test_an_agent_that_acts_and_says_nothing_is_judged_by_what_it_has_done():
+    agent, written = silent(calls=1)
+    final = solve(agent, lambda result: written == ["It is 3."], max_trials=1)
+    assert (final["status"], final["result"], final["messages"][-1].text) == ("solved", "", "The task is done.")
+
+
+def test_an_agent_that_does_nothing_and_says_nothing_is_not_judged():
+    agent, _ = silent(calls=0)
+    final = solve(agent, lambda result: True, max_trials=1)
+    assert (final["status"], final["evaluation"]["feedback"]) == ("failed", "Nothing was returned.")
+    assert final["messages"][-1].text == "There is no answer."
+
+
 @pytest.mark.parametrize(
     "agent", [lambda messages: None, entrypoint()(lambda messages: None)], ids=["function", "entrypoint"]
 )

@@ -31,6 +31,9 @@ from langgraph_reflexion.support.text import as_text, one_line, sanitize
 NO_ANSWER = "There is no answer."
 """The answer of an agent that said nothing."""
 
+DONE = "The task is done."
+"""The answer of an agent that said nothing, and has solved the task by what it did."""
+
 
 @dataclass
 class ResetAgent(Reset):
@@ -237,7 +240,10 @@ def _ending(
 ) -> list[BaseMessage]:
     """Return the update of the conversation at the end of a task: the answer, after what the agent has left of it."""
     text = as_text(update["result"])
-    message = answer(text or update["fault"] or NO_ANSWER, state, update, config)
+    without_text = update["fault"] or NO_ANSWER
+    if update["status"] == "solved":
+        without_text = DONE
+    message = answer(text or without_text, state, update, config)
     if best is None:
         return [message]
     # A stream shows a message once: under the id under which the agent has streamed it.

@@ -85,10 +85,7 @@ class FunctionEvaluator(Evaluator):
             ConfigurationError: it did not return a score.
         """
         subjects = _subjects(state)
-        # A function of the answer alone need not be prepared for an answer that is missing. One that looks at the
-        # messages, the state or the world may accept a trial that has only done something.
-        reads_the_answer_alone = self.call.subjects <= {"task", "result", "reference"}
-        if subjects[self.of] in (None, "") and reads_the_answer_alone:
+        if self._lacks_an_answer(subjects):
             return Score(0.0, "Nothing was returned.")
         if inspect.iscoroutinefunction(self.call.function):
             result = self.call(subjects)
@@ -99,6 +96,19 @@ class FunctionEvaluator(Evaluator):
         while inspect.isawaitable(result):
             result = await result
         return to_score(result)
+
+    def _lacks_an_answer(self, subjects: dict[str, Any]) -> bool:
+        """Return whether the trial has failed without being judged: it left nothing that the function looks at."""
+        # The messages, the state or the world may show what a trial without an answer has done.
+        reads_the_answer_alone = self.call.subjects <= {"task", "result", "reference"}
+        if not reads_the_answer_alone:
+            return False
+        answer = subjects[self.of]
+        if answer == "":
+            # What tools have done may be all that was asked for, and the function may know where to look.
+            has_acted = any(step["action"] for step in subjects["trajectory"])
+            return not has_acted
+        return answer is None
 
 
 def _subject(parameter: inspect.Parameter) -> str:
