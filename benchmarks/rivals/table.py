@@ -175,15 +175,16 @@ def wins_of_others(entries: Sequence[Entry], allowed: int) -> list[str]:
         return []
     ahead = [each for each in entries if each.solved > ours.solved and within_allowed(each)]
     ahead.sort(key=lambda each: each.solved, reverse=True)
-    lines = []
+    if not ahead:
+        return [f"Nobody solves more tasks than `{OURS}`."]
+    lines = [f"Ahead of `{OURS}` here, which solves {ours.solved} of {len(ours.outcomes)}:", ""]
     for each in ahead:
         test = paired(each, ours, allowed, own_calls_of)
         lines.append(
-            f"* `{each.name}` solves {each.solved} of {len(each.outcomes)}, `{OURS}` {ours.solved} of "
-            f"{len(ours.outcomes)} (only the first solves {test.wins} of the tasks, only the second {test.losses}; "
-            f"{p_words(test)})."
+            f"* `{each.rival}`{each.name.removeprefix(each.rival)}: {each.solved} of {len(each.outcomes)} "
+            f"({test.wins} solved by it alone, {test.losses} by `{OURS}` alone; {p_words(test)})."
         )
-    return lines or [f"Nobody solves more tasks than `{OURS}`."]
+    return lines
 
 
 def within_allowed(each: Entry) -> bool:
@@ -203,7 +204,7 @@ HEAD = (
     "calls used up",
     "errors",
     f"against {OURS}, at equal calls",
-    "at equal tokens",
+    f"against {OURS}, at equal tokens",
 )
 
 
@@ -215,7 +216,7 @@ ON_THE_PAGE = (
     "tokens per task",
     "own lines",
     f"against {OURS}, at equal calls",
-    "at equal tokens",
+    f"against {OURS}, at equal tokens",
 )
 """The columns that `docs/compared.md` has."""
 
@@ -339,7 +340,7 @@ def totals(entries: Sequence[Entry]) -> str:
     if differing:
         return f"{said}. Behind the proxy, another number was counted for {', '.join(differing)}."
     if all("calls_behind_proxy" in row for each in entries for row in each.rows):
-        return f"{said}; as many were counted behind the proxy, for each of them."
+        return f"{said}; an independent count behind the proxy agrees for every rival."
     return f"{said}."
 
 

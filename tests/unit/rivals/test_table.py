@@ -72,7 +72,7 @@ def test_a_training_takes_no_call_from_those_that_a_task_is_allowed():
     rows = [training, *[row("gepa", task) for task in "abc"]]
     rows += [row("this-reflexion", task, solved=False) for task in "abc"]
     [line] = [line for line in report(rows) if line.startswith("* `gepa")]
-    assert "(only the first solves 3 of the tasks, only the second 0; p = 0.250)" in line
+    assert "(3 solved by it alone, 0 by `this-reflexion` alone; p = 0.250)" in line
 
 
 def test_a_training_without_tasks_is_no_entry():
@@ -94,13 +94,14 @@ def test_where_others_win_comes_first():
     rows = [row("goal-loop", task) for task in "abc"]
     rows += [row("this-reflexion", task, solved=task == "a", ended="calls used up") for task in "abc"]
     lines = report(rows)
-    assert lines[2].startswith("* `goal-loop` solves 3 of 3, `this-reflexion` 1 of 3 (only the first solves 2")
+    assert lines[2] == "Ahead of `this-reflexion` here, which solves 1 of 3:"
+    assert lines[4] == "* `goal-loop`: 3 of 3 (2 solved by it alone, 0 by `this-reflexion` alone; p = 0.500)."
     assert "| `goal-loop` | 1.0 | 3 of 3, 100% |" in "\n".join(lines)
 
 
 def test_two_counts_of_the_calls_are_compared():
     counted = [{**row("refine", "a"), "calls_behind_proxy": 2}, {**row("gepa", "a"), "calls_behind_proxy": 2}]
-    said = "4 calls of the model for these tasks, without those of trainings; as many were counted behind the proxy"
+    said = "4 calls of the model for these tasks, without those of trainings; an independent count behind the proxy"
     assert said in "\n".join(report(counted))
     counted[1]["calls_behind_proxy"] = 3
     assert "Behind the proxy, another number was counted for gepa." in "\n".join(report(counted))
