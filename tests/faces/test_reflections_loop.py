@@ -59,6 +59,19 @@ def test_of_two_processes_that_ask_at_once_both_get_the_reply_that_is_kept(tmp_p
 
 
 @pytest.mark.slow
+def test_a_refusal_is_kept_and_trouble_that_passes_is_not(tmp_path):
+    file = tmp_path / "replies.db"
+    body = {"model": "any", "messages": [{"role": "user", "content": "A number?"}]}
+    statuses = iter([503, 400])
+    server = Listener(0, lambda call: Answer(b"{}", next(statuses)))
+    for expected in (503, 400, 400):
+        # A third request would find no status to answer with.
+        with ReplyKeeper(f"{server.url}/v1", file) as keeper:
+            assert httpx.post(f"{keeper.url}/chat/completions", json=body).status_code == expected
+    server.close()
+
+
+@pytest.mark.slow
 def test_a_random_mark_makes_no_other_prompt(tmp_path):
     bodies = [
         {"model": "any", "messages": [{"role": "user", "content": f"<a-{mark}> A number?"}]} for mark in (12, 7)

@@ -13,6 +13,9 @@ import httpx
 
 from tests.support.loopback import Answer, Call, Listener
 
+REFUSED = 400
+"""The status of a request that the model's server refuses for what it is."""
+
 SECONDS = 600.0
 """Longest time that the model's server may take for a reply."""
 
@@ -69,7 +72,8 @@ class ReplyKeeper:
         # Several at once, as a server with several slots answers them sooner.
         got = self._client.post(address, content=call.content, headers={"content-type": "application/json"})
         kind = got.headers.get("content-type", "application/json")
-        if got.status_code != 200:
+        # A refusal, such as of a prompt that is too long for the model, would come again; other trouble passes.
+        if got.status_code not in (200, REFUSED):
             return Answer(got.content, got.status_code, kind=kind)
         with self._lock:
             # Another process may have asked for the same reply meanwhile: the first one that is kept is everybody's.
