@@ -122,7 +122,7 @@ def solve(rival: Rival, world: World, task: Task, settings: Settings, trained: R
             ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
             if job.checks:
                 answer = job.checks[-1].answer
-        if wire.failed:
+        if wire.lost_requests:
             expect_server(settings.server)
         if wire.refused:
             # Whatever a package makes of a refusal: an exception, or another failed attempt.
@@ -158,7 +158,7 @@ def train(rival: Rival, world: World, settings: Settings) -> Row:
                 trained = rival.train(jobs, wire.left, Path(name))
         except Exception as error:
             ended = f"{type(error).__name__}: {error}"[:MOST_WORDS]
-        if wire.failed:
+        if wire.lost_requests:
             expect_server(settings.server)
         return {"trained": trained, "ended": ended, "seconds": round(time.monotonic() - began, 2), **wire.row()}
 

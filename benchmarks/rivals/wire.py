@@ -92,6 +92,13 @@ class Wire:
             raise ValueError("there is no limit on calls")
         return self.most - self.calls
 
+    @property
+    def lost_requests(self) -> bool:
+        """Whether requests have failed on their way to the model's server; those that were kept never went there."""
+        if self.keeper and not self.keeper.asked:
+            return False
+        return self.failed > 0
+
     def row(self) -> Row:
         """Return the counts."""
         names = ("requests", "calls", "refused", "failed", "prompt_tokens", "completion_tokens", "without_usage")

@@ -13,6 +13,7 @@ from benchmarks.rivals.protocol import WHERE, Job, Model, load_rival, load_world
 from benchmarks.rivals.run import TRAINING, Rows, Settings, play, solve, train
 from benchmarks.rivals.scripted import ScriptedServer
 from benchmarks.rivals.wire import way_to
+from tests.support.loopback import Answer, Listener
 from tests.support.tools import need
 
 PACKAGES = {"rubric-middleware": "deepagents", "refine": "dspy", "gepa": "gepa", "gepa-retry": "gepa"}
@@ -201,6 +202,19 @@ def test_a_server_that_is_gone_stops_the_run_and_is_nobodys_failure(tmp_path):
     with pytest.raises(SystemExit, match=r"does not answer .* run the same command again"):
         play("retry-loop", world, given, Rows(tmp_path / "run"))
     assert not (tmp_path / "run" / "rows.jsonl").exists()
+
+
+def test_a_refusal_that_was_kept_repeats_without_the_server(tmp_path):
+    world = load_world("small-tasks")
+    refusing = Listener(0, lambda call: Answer(b'{"error": {"message": "the prompt is too long"}}', 400))
+    address = f"{refusing.url}/v1"
+    given = Settings(address, Model(address), tasks=1, replies=tmp_path / "replies.db")
+    play("retry-loop", world, given, Rows(tmp_path / "first"))
+    refusing.close()
+    play("retry-loop", world, given, Rows(tmp_path / "again"))
+    [row] = comparable(tmp_path / "first")
+    assert "the prompt is too long" in row["ended"]
+    assert comparable(tmp_path / "again") == [row]
 
 
 def comparable(folder):
