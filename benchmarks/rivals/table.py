@@ -16,7 +16,7 @@ from benchmarks.rivals.own_lines import own_lines
 from benchmarks.rivals.protocol import WHERE, WORLDS, adapter_file
 from benchmarks.rivals.run import TRAINING, USED_UP, Row, read_rows
 from langgraph_reflexion.lab.experiments.charts import Chart, Line, Panel, svg_of
-from langgraph_reflexion.lab.experiments.statistics import SignTest, format_p, interval, sign_test
+from langgraph_reflexion.lab.experiments.statistics import SignTest, interval, p_clause, sign_test
 
 OURS = "this-reflexion"
 """What all others are tested against."""
@@ -182,7 +182,7 @@ def wins_of_others(entries: Sequence[Entry], allowed: int) -> list[str]:
         test = paired(each, ours, allowed, own_calls_of)
         lines.append(
             f"* `{each.rival}`{each.name.removeprefix(each.rival)}: {each.solved} of {len(each.outcomes)} "
-            f"({test.wins} solved by it alone, {test.losses} by `{OURS}` alone; {p_words(test)})."
+            f"({test.wins} solved by it alone, {test.losses} by `{OURS}` alone; {p_clause(test.p)})."
         )
     return lines
 
@@ -257,24 +257,17 @@ def together(rows: Sequence[Row]) -> list[str]:
     baseline = entries.get(BASELINE)
     lines = [as_line(TOGETHER), "|" + "---|" * len(TOGETHER)]
     for each in sorted(entries.values(), key=lambda each: each.share, reverse=True):
-        count = len(each.outcomes)
-        cells = [
-            f"`{each.rival}`",
-            f"{each.solved} of {count}, {each.share:.0%}",
-            interval_of(each),
-            f"{sum(map(calls_of, each.outcomes)) / count:.1f}",
-            f"{sum(map(tokens_of, each.outcomes)) / count:,.0f}",
-            "",
-        ]
+        cells = [f"`{each.rival}`", *measured_of(each)]
+        against = ""
         if baseline is not None and each is not baseline:
             # Everybody had the same number of calls for a task.
-            cells[-1] = test_words(paired(each, baseline, float("inf"), calls_of))
-        lines.append(as_line(cells))
+            against = test_words(paired(each, baseline, float("inf"), calls_of))
+        lines.append(as_line([*cells, against]))
     return lines
 
 
 def joined(known: Entry | None, added: Entry, world: str) -> Entry:
-    """Return a rival's entry of several worlds, whose tasks are told apart by their worlds."""
+    """Return a rival's entry with the tasks of one more world, whose name goes before each of them."""
     outcomes = [replace(outcome, task=f"{world}: {outcome.task}") for outcome in added.outcomes]
     if known is None:
         return Entry(added.rival, added.rival, added.rows, outcomes)
@@ -289,10 +282,7 @@ def cells_of(each: Entry, ours: Entry | None, allowed: int) -> list[str]:
     cells = [
         f"`{each.rival}`{each.name.removeprefix(each.rival)}",
         each.rows[0]["version"] or "by hand",
-        f"{each.solved} of {count}, {each.share:.0%}",
-        interval_of(each),
-        f"{sum(map(calls_of, each.outcomes)) / count:.1f}",
-        f"{sum(map(tokens_of, each.outcomes)) / count:,.0f}",
+        *measured_of(each),
         f"{sum(row['seconds'] for row in each.rows) / count:.0f}",
         str(own_lines(adapter_file(each.rival))),
         str(used_up),
@@ -307,17 +297,17 @@ def cells_of(each: Entry, ours: Entry | None, allowed: int) -> list[str]:
     return [*cells, at_calls, at_tokens]
 
 
+def measured_of(each: Entry) -> list[str]:
+    """Return the cells for the tasks solved, their interval, and the calls and tokens for a task."""
+    count = len(each.outcomes)
+    calls = sum(map(calls_of, each.outcomes)) / count
+    tokens = sum(map(tokens_of, each.outcomes)) / count
+    return [f"{each.solved} of {count}, {each.share:.0%}", interval_of(each), f"{calls:.1f}", f"{tokens:,.0f}"]
+
+
 def test_words(test: SignTest) -> str:
     """Return a test in words: tasks won and lost, and p."""
-    return f"{test.wins} won, {test.losses} lost, {p_words(test)}"
-
-
-def p_words(test: SignTest) -> str:
-    """Return the p of a test, as in "p = 0.062" or "p < 0.001"."""
-    said = format_p(test.p)
-    if said.startswith("<"):
-        return f"p {said}"
-    return f"p = {said}"
+    return f"{test.wins} won, {test.losses} lost, {p_clause(test.p)}"
 
 
 def interval_of(each: Entry) -> str:

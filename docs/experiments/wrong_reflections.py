@@ -16,15 +16,13 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from langgraph_reflexion.envs.alfworld.engine import NOTHING
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Task
 from langgraph_reflexion.lab.experiments.statistics import sign_test
 from langgraph_reflexion.testing import ScriptedChatModel
 
 GAMES = 30
-
-NOTHING = "Nothing happens."
-"""How a game answers an action that is not possible now."""
 
 ARRIVED = re.compile(r"You arrive at (?P<place>\w+ \d+)\.(?P<seen>.*)")
 SEEN_FIRST = re.compile(r"you see an? (\w+ \d+)")

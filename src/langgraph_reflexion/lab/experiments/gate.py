@@ -9,7 +9,7 @@ from langgraph_reflexion.lab.experiments.groups import RunGroup, group_runs, nam
 from langgraph_reflexion.lab.experiments.metrics import final_answer
 from langgraph_reflexion.lab.experiments.pairing import pair
 from langgraph_reflexion.lab.experiments.runs import Run, read_runs
-from langgraph_reflexion.lab.experiments.statistics import format_p
+from langgraph_reflexion.lab.experiments.statistics import p_clause
 from langgraph_reflexion.support.text import count
 
 
@@ -105,5 +105,5 @@ def _worse(group: RunGroup, name: str, baseline: RunGroup) -> list[str]:
     within = count(at_equal_trials.amount, "trial")
     return [
         f"{name} is worse than {folder}: {ours} and {theirs} of {tasks} tasks solved within "
-        f"{within} (p = {format_p(test.p)})"
+        f"{within} ({p_clause(test.p)})"
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from langgraph_reflexion.lab.experiments.metrics import kind_of_verdict
-from langgraph_reflexion.lab.experiments.statistics import SignTest, format_p, sign_test, wilson
+from langgraph_reflexion.lab.experiments.statistics import SignTest, p_clause, sign_test, wilson
 from langgraph_reflexion.lab.experiments.tables import Table
 from langgraph_reflexion.models.usage import NO_USAGE, Usage
 from langgraph_reflexion.support.text import count
@@ -156,7 +156,7 @@ class Judged:
             one, other = (report.name for report in self.reports)
             lines.append(
                 f"On {test.wins} of {count(test.tasks, 'task')} {one} is right more often, on {test.losses} {other} "
-                f"(sign test, p = {format_p(test.p)})."
+                f"(sign test, {p_clause(test.p)})."
             )
         for report in self.reports:
             faults = [each.fault for each in report.judgements if each.fault]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
 from langgraph_reflexion.lab.experiments.metrics import final_answer, on_budget, reflection_tokens, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, format_p, sign_test
+from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, p_clause, sign_test
 from langgraph_reflexion.support.text import count
 
 Trials = Mapping[TaskSeed, Sequence[TrialRow]]
@@ -47,10 +47,7 @@ class Match:
         """A clause on the significance of the lead; empty without a lead."""
         if not self.lead:
             return ""
-        p = f"p = {format_p(self.test.p)}"
-        # It is written as `< 0.001`.
-        if self.test.p < 0.001:
-            p = f"p {format_p(self.test.p)}"
+        p = p_clause(self.test.p)
         tasks = count(self.test.tasks, "task")
         numbers = f"({p}, {tasks})"
         if self.test.votes < FEWEST_VOTES:

@@ -169,6 +169,14 @@ def format_p(p: float) -> str:
     return f"{p:.3f}"
 
 
+def p_clause(p: float) -> str:
+    """Return a p for a sentence, as in "p = 0.062" or "p < 0.001"."""
+    said = format_p(p)
+    if said.startswith("<"):
+        return f"p {said}"
+    return f"p = {said}"
+
+
 def _chance_of_finding(voted: int, share: float) -> float:
     """Return the probability that the sign test of so many votes is significant, if this share are wins."""
     chance = 0.0
