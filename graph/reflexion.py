@@ -183,7 +183,7 @@ def create_reflexion(
         kept = kept.without_learning()
     pool = EpisodePool(environment, options.retries)
     stops = heuristic or rules.heuristic
-    schemas = schemas_for(agent, state_schema)
+    schemas = schemas_for(played.agents, state_schema)
 
     reset = Reset(pool, judge, Strategy(rules.strategy), budgets, approval, kept, known)
     evaluate = Evaluate(judge, pool, budgets, rules, kept, approval, known)

@@ -21,6 +21,7 @@ from langgraph_reflexion.loop.prompting import (
 )
 from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.episodic import read_reflection, status_line
+from langgraph_reflexion.memory.facts import facts_of
 from langgraph_reflexion.memory.failure import answer_of, calls_of, check_words, failure, has_reason
 from langgraph_reflexion.memory.reflector import Reflector
 from langgraph_reflexion.memory.useful import REJECTED, STANDS_ALONE, whole_sentences, why_useless
@@ -63,7 +64,8 @@ class Reflect:
         """
         known = failure(state, self.environment)
         if self.memory.facts:
-            known["facts"] = state.get("trial_facts", [])
+            # Of this very trial: one that is learned from later may have been accepted, and left none in the state.
+            known["facts"] = facts_of(state, self.environment)
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
         # A model that has copied an earlier reflection would copy it again.
         earlier = state["reflections"]

@@ -40,6 +40,8 @@ class Step(TypedDict):
     """The action; None for a thought alone, which breaks no cycle."""
     observation: str
     """The environment's answer."""
+    failed: NotRequired[bool]
+    """True if an agent's tool reported an error (`ToolMessage.status`); absent otherwise."""
 
 
 class Decision(TypedDict):

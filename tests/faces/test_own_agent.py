@@ -439,6 +439,7 @@ def test_a_batch_uses_the_lessons_of_each_rows_user(home):
     [
         ((*CHECKED, "--user-field", "customer"), "--user-field names whose --lessons"),
         ((*CHECKED, "--rejects-answers"), "my_agent.py:agent samples its answers itself"),
+        ((*CHECKED, "--temperature", "0,0.5,1"), "name a list of agents, one for each trial"),
         ((*OF_USERS, "--user", "ann"), "goes without --user"),
         ((*CHECKED, "--lessons", "l.db", "--user-field", "client"), "no 'client' (--user-field)"),
         ((*CHECKED, "--lessons", "l.db", "--user-field", "customer"), "line 2: the user in 'customer'"),

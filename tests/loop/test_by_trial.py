@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
+from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 
 from langgraph_reflexion import ConfigurationError, ReflexionMiddleware, WrappedAgent, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -70,6 +72,31 @@ def test_each_trial_has_its_agent() -> None:
     final = graph.invoke(TASK)
     assert (final["status"], heard) == ("solved", ["One.", "Two.", "Three."])
     assert create_reflexion([small, large], evaluator=accepts, strategy="retry").compile().get_graph(xray=1)
+
+
+class WithFiles(AgentState[Any]):
+    """The state of an agent that writes files."""
+
+    files: dict[str, str]
+
+
+def test_the_state_of_every_agent_is_passed_in_and_out() -> None:
+    seen: list[Any] = []
+
+    def write(state: WithFiles) -> dict[str, Any]:
+        seen.append(state.get("files"))
+        return {"messages": [AIMessage("Written.")], "files": {"out.txt": "made"}}
+
+    builder = StateGraph(WithFiles).add_node("write", write)
+    builder.add_edge(START, "write")
+    writer = builder.compile()
+    plain = create_agent(saying("No."), [])
+    graph = create_reflexion(
+        actor=[plain, writer], evaluator=lambda result: result == "Written.", strategy="retry", max_trials=2
+    )
+    final = graph.compile().invoke({"task": "Write.", "files": {"in.txt": "given"}})
+    assert seen == [{"in.txt": "given"}]
+    assert (final["status"], final["files"]) == ("solved", {"out.txt": "made"})
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_judges_that_ask_a_model_say_so():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("own", "asked"), [(0.0, [0.7, 1.0]), (None, [0.7, 1.0]), (0.8, [0.8, 1.0])])
+@pytest.mark.parametrize(("own", "asked"), [(0.0, [0.7, 1.0]), (None, [1.0, 1.0]), (0.8, [0.8, 1.0])])
 def test_the_temperature_rises_and_never_falls(own, asked):
     replies = [AIMessage(say("bye wrong"))] * 4
     environment = Quiz()

@@ -7,8 +7,9 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 
-from langgraph_reflexion import Memory, ReflexionMiddleware, create_reflexion, load_environment
+from langgraph_reflexion import Lessons, Memory, ReflexionMiddleware, create_reflexion, learn_from, load_environment
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.facts import LONGEST_FACT, MOST_FACTS
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -255,3 +256,73 @@ def test_around_an_agent_without_the_switch_nothing_changes():
     graph = create_reflexion(model, actor=RunnableLambda(answer), evaluator=lambda task, result: False)
     graph.compile().invoke({"task": "Guess."})
     assert ATTEMPT not in "".join(given)
+
+
+def told_after(messages, **options):
+    """Return the facts of a trial of an agent that leaves these messages, as its reflection is told them."""
+    model = ScriptedChatModel(replies=lambda prompt: "The next attempt must look elsewhere.")
+    graph = create_reflexion(
+        model,
+        actor=lambda given: [*given, *messages, AIMessage("No.")],
+        evaluator=lambda task, result: False,
+        memory=Memory(facts=True),
+        max_trials=2,
+        **options,
+    )
+    graph.compile().invoke({"messages": [HumanMessage("Look.")]})
+    block = text_of(model.prompts[0]).partition("What is certain about this attempt:\n")[2].partition("\n\n")[0]
+    return [line.removeprefix("- ") for line in block.splitlines()]
+
+
+def called(*results, name="look", status="success"):
+    """Return calls of a tool with the same arguments, and their results."""
+    said = []
+    for number, result in enumerate(results):
+        said.append(AIMessage("", tool_calls=[{"name": name, "args": {}, "id": str(number)}]))
+        said.append(ToolMessage(result, tool_call_id=str(number), status=status))
+    return said
+
+
+def test_a_call_with_several_results_is_not_said_to_repeat_itself():
+    assert told_after(called("1 failed", "1 failed")) == [
+        "The call look() was made 2 times, each time with the same result."
+    ]
+    assert told_after(called("3 failed", "1 failed", "1 failed", "2 failed")) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "failed"),
+    [
+        ("Error: no such page", "success", True),
+        ("ValueError: bad", "success", True),
+        ("KeyError('x')", "success", True),
+        ("[ERROR] no such page", "success", True),
+        ("Traceback (most recent call last):", "success", True),
+        ("no such page", "error", True),
+        ("Error codes of HTTP: 404 and others", "success", False),
+        ("Exception handling in Python, a tutorial", "success", False),
+        ("Errors: none", "success", False),
+    ],
+)
+def test_a_failure_is_told_by_its_status_or_its_first_words(result, status, failed):
+    told = told_after(called(f"{result} 1", f"{result} 2", status=status))
+    assert ("The tool look failed 2 times." in told) is failed
+
+
+@pytest.mark.parametrize("facts", [True, False])
+def test_what_is_learned_later_is_told_of_its_own_trial(facts):
+    trials = [called("nothing", "nothing", "nothing"), called("Error: gone", "Error: lost")]
+    model = ScriptedChatModel(replies=lambda prompt: "The next attempt must look elsewhere.")
+    graph = create_reflexion(
+        model,
+        actor=lambda given: [*given, *trials.pop(0), AIMessage("No." if trials else "Yes.")],
+        evaluator=lambda task, result: result == "Yes.",
+        memory=Memory(facts=facts, lessons=Lessons()),
+        max_trials=2,
+    )
+    chat = graph.compile(checkpointer=InMemorySaver(), store=InMemoryStore())
+    assert chat.invoke({"messages": [HumanMessage("Look.")]}, THREAD)["status"] == "solved"
+    learn_from(chat, THREAD, success=False, words="It is wrong.")
+    shown = text_of(model.prompts[-1])
+    assert "The tool look failed 2 times." in shown
+    assert "was made 3 times" not in shown

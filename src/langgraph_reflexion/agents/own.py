@@ -119,11 +119,7 @@ class AgentTasks(AgentEnvironment):
             )
         if self.names_users and (given["user"] is not None or not given["lessons"]):
             raise ConfigurationError("--user-field names whose --lessons are used, and goes without --user")
-        if given["rejects_answers"]:
-            raise ConfigurationError(
-                f"--rejects-answers: {self.path} samples its answers itself, at a temperature that cannot be "
-                "set here, so leave it out"
-            )
+        self._expect_own_sampling(given)
         expect_of_agents(rules.evaluator)
         truth = given.get("truth")
         if truth is not None:
@@ -139,6 +135,19 @@ class AgentTasks(AgentEnvironment):
         if model == AGENTS_MODEL:
             self._expect_model(rules, given)
         return {"options": {**given["options"], "digest": found.digest}, "model": model}
+
+    def _expect_own_sampling(self, given: Mapping[str, Any]) -> None:
+        """Raise ConfigurationError if a setting would change how the agent samples its answers."""
+        if given["rejects_answers"]:
+            raise ConfigurationError(
+                f"--rejects-answers: {self.path} samples its answers itself, at a temperature that cannot be "
+                "set here, so leave it out"
+            )
+        if isinstance(given["temperature"], list):
+            raise ConfigurationError(
+                f"--temperature: {self.path} samples its answers itself, at a temperature that cannot be set here: "
+                "name a list of agents, one for each trial"
+            )
 
     def _expect_references(self, found: TaskRows, what: str) -> None:
         """Raise ConfigurationError if a task has no reference answer."""

@@ -52,16 +52,20 @@ OUTPUTS = ("evaluation", "reflections", "trials", "best", "messages", "result")
 something else by, such as `task` or `status`."""
 
 
-def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> dict[str, Any]:
+def schemas_for(agents: Sequence[WithKeys], given: type[ReflexionState] | None) -> dict[str, Any]:
     """Return the schemas of a graph: its state, `given` or the base's; its input, output and context.
 
-    Keys of the agent's own state are added, so that they are passed in and out.
+    Keys of the agents' own state are added, so that they are passed in and out.
+
+    Args:
+        agents: The agents of the trials; none in an environment.
+        given: The state's schema; the base's if None.
 
     Raises:
         ConfigurationError: `given` lacks fields of the base, which depends on whether an agent is the actor.
     """
     base: type[ReflexionState] = ReflexionState
-    if agent:
+    if agents:
         base = WrappedAgentState
     schema: Any = base
     if given is not None:
@@ -71,8 +75,8 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
         raise ConfigurationError(f"state_schema must be a subclass of {base.__name__}; got {given!r}")
     # LangGraph ignores input for which the state has no field.
     missing: list[str] = []
-    if agent:
-        missing = [key for key in agent.keys if key not in fields]
+    for agent in agents:
+        missing += [key for key in agent.keys if key not in fields]
     if missing:
         fields.update(dict.fromkeys(missing, Any))
         schema = TypedDict("StateOfAgent", fields, total=False)  # type: ignore[misc,no-redef]
@@ -81,15 +85,22 @@ def schemas_for(agent: WithKeys | None, given: type[ReflexionState] | None) -> d
     for name in own_keys(schema, base):
         asked[name] = fields[name]
         shown[name] = fields[name]
-    # The agent is run with the context of the graph, so its own schema decides, if it has one.
-    wrapped = getattr(agent, "agent", None)
-    context = getattr(wrapped, "context_schema", None) or ReflexionContext
     return {
         "state_schema": schema,
         "input_schema": TypedDict("ReflexionInput", asked, total=False),  # type: ignore[operator]
-        "context_schema": context,
+        "context_schema": _context_of(agents),
         "output_schema": TypedDict("ReflexionOutput", shown, total=False),  # type: ignore[operator]
     }
+
+
+def _context_of(agents: Sequence[WithKeys]) -> Any:
+    """Return the context's schema: an agent is run with the context of the graph, so the first one's own decides."""
+    for agent in agents:
+        wrapped = getattr(agent, "agent", None)
+        context = getattr(wrapped, "context_schema", None)
+        if context:
+            return context
+    return ReflexionContext
 
 
 def own_keys(schema: type[ReflexionState], base: type[ReflexionState] = WrappedAgentState) -> dict[str, bool]:

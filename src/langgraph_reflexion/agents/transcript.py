@@ -61,7 +61,7 @@ class Transcript:
     def _add(self, message: BaseMessage) -> None:
         text = sanitize(message.text.strip())[:LONGEST]
         if isinstance(message, ToolMessage):
-            self._add_result(message.tool_call_id, text)
+            self._add_result(message, text)
         elif not isinstance(message, AIMessage):
             self._add_step("", None, text)
         elif not message.tool_calls:
@@ -80,13 +80,17 @@ class Transcript:
             # It precedes the first of several calls.
             thought = ""
 
-    def _add_result(self, call_id: str, text: str) -> None:
-        place = self._open_calls.pop(call_id, None)
+    def _add_result(self, message: ToolMessage, text: str) -> None:
+        place = self._open_calls.pop(message.tool_call_id, None)
         if place is None:
             self._add_step("", None, text)
             return
         # Another step: the one that was returned before the result came stays as it was.
-        self._steps[place] = {**self._steps[place], "observation": text}
+        step = self._steps[place].copy()
+        step["observation"] = text
+        if message.status == "error":
+            step["failed"] = True
+        self._steps[place] = step
 
     def _add_step(self, thought: str, action: Action | None, observation: str) -> None:
         number = len(self._steps) + 1

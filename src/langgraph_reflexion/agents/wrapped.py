@@ -218,7 +218,8 @@ class WrappedAgent:
 
         Args:
             agent: The trial's agent.
-            given: The conversation of `messages`, which ends with the task and the lessons.
+            given: The conversation of `messages`, which ends with the task and the lessons; under the strategy
+                `continue`, with what the check said.
             task: The task alone.
             lessons: The lessons of earlier trials.
             state: The agent's own state at the beginning.
@@ -230,7 +231,7 @@ class WrappedAgent:
             form = self.form_of(agent)
         else:
             form = self.form
-        # The last message is that of the task, with the lessons after it.
+        # The last message is that of the task, with the lessons after it, or what the check said.
         text = given[-1].text
         return form.build(given, text, state)
 

@@ -28,7 +28,10 @@ def model_of(settings: Mapping[str, Any], trial: int, node: str) -> str:
         trial: The number of the trial.
         node: The node: the actor's model acts, and another one may reflect and judge.
     """
-    if node == "act":
+    evaluator = settings["evaluator"] or ""
+    # The actor answers once more, several times.
+    samples = node == "evaluate" and evaluator.startswith("self-consistency")
+    if node == "act" or samples:
         return of_trial(model_names(settings["model"]), trial)
     reflecting: str | None = settings["reflection_model"]
     return reflecting or model_names(settings["model"])[0]

@@ -1,6 +1,7 @@
 """Settings of the agent as plain JSON: one class behind the command line, experiment files, Studio and Inspect."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -8,7 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_serial
 
 from langgraph_reflexion.errors import ConfigurationError, validated
 from langgraph_reflexion.lab.declared import MOST_TRIALS, Resume, extra, option, rule
-from langgraph_reflexion.lab.in_turn import models_in_turn, read_temperature, temperatures_in
+from langgraph_reflexion.lab.in_turn import (
+    ModelOfTrial,
+    model_names,
+    models_in_turn,
+    read_temperature,
+    temperatures_in,
+)
 from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
 from langgraph_reflexion.support.choices import ATTEMPTS, Feedback, Keep, StrategyName
 
@@ -50,6 +57,18 @@ class BudgetSettings(BaseModel):
         from langgraph_reflexion.loop.budgets import Budget
 
         return Budget(**self.model_dump())
+
+
+def _expect_to_set_temperatures(models: Sequence[ModelOfTrial]) -> None:
+    """Raise ConfigurationError if one of the models is a user's object, whose temperature is its own."""
+    from langgraph_reflexion.support.objects import names_object
+
+    for model in models:
+        if names_object(model.name):
+            raise ConfigurationError(
+                f"--temperature: {model.name} is made in your code, with a temperature of its own: "
+                "name a model for each trial with --model A,B instead"
+            )
 
 
 class ReflexionSettings(BaseModel):
@@ -142,6 +161,13 @@ class ReflexionSettings(BaseModel):
             return os.fspath(value)
         return value
 
+    @field_validator("reflection_model")
+    @classmethod
+    def _one_model(cls, value: str | None) -> str | None:
+        if value is not None and len(model_names(value)) > 1:
+            raise ValueError(f"one model reflects and evaluates in all trials, and {value!r} names several")
+        return value
+
     @field_validator("temperature", mode="before")
     @classmethod
     def _temperature(cls, value: Any) -> Any:
@@ -174,6 +200,7 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.loop.profiles import load_profile
 
         self._expect_memory_size_counts()
+        self._expect_answers(environment)
         rules = load_profile(self.profile).resolve(
             environment or AgentEnvironment(),
             actor=self.actor,
@@ -190,6 +217,20 @@ class ReflexionSettings(BaseModel):
         if self.max_cycles is not None:
             heuristic = replace(heuristic, max_cycles=self.max_cycles)
         return replace(rules, heuristic=heuristic)
+
+    def _expect_answers(self, environment: "Environment | None") -> None:
+        """Raise ConfigurationError if answers are to be sampled again where no action hands one in."""
+        from langgraph_reflexion.agents import AgentEnvironment
+        from langgraph_reflexion.envs.protocols import SupportsFinalAnswer
+
+        # Whoever runs an agent says more about it.
+        if not self.rejects_answers or environment is None or isinstance(environment, AgentEnvironment):
+            return
+        if not isinstance(environment, SupportsFinalAnswer):
+            raise ConfigurationError(
+                f"no action hands in an answer in {environment.name} (final_answer), so none can be sampled again: "
+                "leave out --rejects-answers"
+            )
 
     def _expect_memory_size_counts(self) -> None:
         """Raise ConfigurationError if a number of reflections is given, and all are kept."""
@@ -278,9 +319,12 @@ class ReflexionSettings(BaseModel):
             connections: As in `load`.
 
         Raises:
-            ConfigurationError: as in `load`, or there are several models and another number of temperatures.
+            ConfigurationError: as in `load`; or there are several models and another number of temperatures; or
+                there are several temperatures, and a model's cannot be set.
         """
         found = models_in_turn(self.model, self.temperature)
+        if len(temperatures_in(self.temperature)) > 1:
+            _expect_to_set_temperatures(found)
         loaded = [self.load(each.name, connections, temperature=each.temperature) for each in found]
         if len(loaded) == 1:
             return loaded[0]

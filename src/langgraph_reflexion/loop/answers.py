@@ -10,7 +10,7 @@ from langgraph_reflexion.state import ReflexionState
 
 HIGHER = (0.7, 1.0)
 """The temperatures at which a rejected answer is sampled again, one after the other; the model's own if that is
-higher."""
+higher, and 1.0 if the model has none of its own."""
 
 
 @dataclass(frozen=True)

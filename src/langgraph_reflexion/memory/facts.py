@@ -75,13 +75,22 @@ def _of_calls(steps: Sequence[Step]) -> list[str]:
 
 
 def _repeated(steps: Sequence[Step], least: int) -> list[tuple[str, int]]:
-    """Return the actions that were taken at least so often with the same result, and how often: the most frequent."""
-    times = Counter[tuple[str, str]]()
+    """Return the actions that were taken at least so often, always with the same result, and how often.
+
+    The most frequent come first. An action with several results, such as a run of tests, has told something new.
+    """
+    times = Counter[str]()
+    results: dict[str, set[str]] = {}
     for step in steps:
         action = step["action"]
         if action:
-            times[(_line(action["text"]), step["observation"])] += 1
-    often = [(text, number) for (text, _), number in times.most_common() if number >= least]
+            text = _line(action["text"])
+            times[text] += 1
+            results.setdefault(text, set()).add(step["observation"])
+    often: list[tuple[str, int]] = []
+    for text, number in times.most_common():
+        if number >= least and len(results[text]) == 1:
+            often.append((text, number))
     return often[:MOST_REPEATED]
 
 

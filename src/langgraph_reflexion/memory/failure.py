@@ -36,7 +36,11 @@ by themselves. The two are prompts with different wordings, so neither can be ma
 
 _DRAWN = re.compile(r"([=\-_*#~ ])\1{19,}")
 """A line that is drawn, or a gap that aligns what follows."""
-_ERROR = re.compile(r"\W*(?:error|exception|traceback)\b", re.IGNORECASE)
+_ERROR = re.compile(
+    r"\W*(?:\w*(?:error|exception)\s*[:(\]]|error (?:executing|invoking|calling|running)\b|traceback \(most recent)",
+    re.IGNORECASE,
+)
+"""How a result begins that reports an error. A page on error codes is not one."""
 
 
 def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:
@@ -187,5 +191,7 @@ def _failures(calls: list[Step]) -> Counter[str]:
 
 
 def says_error(step: Step) -> bool:
-    """Return whether the result of a tool's call says that it has failed."""
+    """Return whether the result of a tool's call says that it has failed: by its status, or in its first words."""
+    if step.get("failed"):
+        return True
     return _ERROR.match(step["observation"]) is not None

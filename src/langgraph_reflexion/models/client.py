@@ -33,6 +33,9 @@ SHORTEST = 5
 
 NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
 
+HIGHEST_DEFAULT = 1.0
+"""The highest temperature at which a server samples where none is set."""
+
 ESTIMATED = "tokens: estimated, as the server counts none"
 """The note of a trial whose usage is an estimate."""
 
@@ -200,7 +203,8 @@ class Client:
             stop: Stop sequences. Servers may ignore them, so parsers cut the reply, too.
             tools: The tools that the model may call.
             max_tokens: The limit of the reply; by what is asked for unless given (`LIMITS`).
-            temperature: The sampling temperature; the model's own unless given, or if that is higher.
+            temperature: The sampling temperature; the model's own unless given, or if that is higher. A model without
+                one of its own is asked at `HIGHEST_DEFAULT` at least.
             temperatures: The temperatures at which a reply of fewer than `SHORTEST` characters is asked for again.
             schema: The JSON schema of the reply. A server that refuses it replies in its own form.
 
@@ -264,8 +268,13 @@ class Client:
 
     def _at_least(self, temperature: float | None) -> float | None:
         """Return a temperature for a request; None for the model's own, which may be higher."""
+        if temperature is None:
+            return None
         own = getattr(self.model, "temperature", None)
-        if temperature is None or (own is not None and own >= temperature):
+        if own is None:
+            # The server's default is not known, and may be as high as this.
+            return max(temperature, HIGHEST_DEFAULT)
+        if own >= temperature:
             return None
         return temperature
 

@@ -124,3 +124,9 @@ def test_a_wrong_table_of_a_strategy_is_named(tmp_path, table, says):
     file.write_text(f"{STRATEGIES}\n{table}\n")
     with pytest.raises(ConfigurationError, match=says):
         read_experiment(file)
+
+
+def test_a_price_beside_several_models_is_refused(tmp_path):
+    several = '[environments.alfworld]\n[models."openai:small,openai:large"]\nprice = "1,2"\n'
+    with pytest.raises(ConfigurationError, match="price is that of one model"):
+        models(tmp_path, several)

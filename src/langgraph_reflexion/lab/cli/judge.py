@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, print_json, say_starting, sigterm_as_ctrl_c
 from langgraph_reflexion.lab.cli.help import GROUPS
 from langgraph_reflexion.lab.cli.options import takes
@@ -55,7 +56,10 @@ def judge(
     settings = ReflexionSettings(**given)
     model = None
     if "model" in given:
-        model = settings.load(model_names(settings.model)[0])
+        names = model_names(settings.model)
+        if len(names) > 1:
+            raise ConfigurationError(f"--model: one model judges all trials, and {settings.model!r} names several")
+        model = settings.load(settings.model)
     console = Console(stderr=True)
     with (
         sigterm_as_ctrl_c(),

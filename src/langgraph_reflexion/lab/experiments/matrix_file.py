@@ -30,6 +30,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from langgraph_reflexion.errors import ConfigurationError, validated
+from langgraph_reflexion.lab.in_turn import model_names
 from langgraph_reflexion.lab.run_settings import RunSettings, merge_budgets
 from langgraph_reflexion.models.load import DEMO
 from langgraph_reflexion.support.files import read_toml
@@ -420,11 +421,20 @@ def _spec(read: _File, at: dict[str, Any]) -> RunSpec:
 
 
 def _settings_of_model(read: _File, label: str) -> dict[str, Any]:
-    """Return the settings in the table of a model, which may name the model itself and its price."""
+    """Return the settings in the table of a model, which may name the model itself and its price.
+
+    Raises:
+        ConfigurationError: there is one price, and several models play the trials.
+    """
     settings = dict(read.models.get(label, {}))
     name = settings.setdefault("model", label)
     price = settings.pop("price", None)
     if price:
+        if len(model_names(name)) > 1:
+            raise ConfigurationError(
+                f"[models.{label}]: price is that of one model, and {name} are several: give "
+                'prices = { NAME = "IN,OUT" } with each of them'
+            )
         prices = {name: price}
         # A table of prices counts more.
         prices.update(settings.get("prices", {}))

@@ -56,7 +56,8 @@ def digests_of_code(settings: RunSettings) -> dict[str, str]:
     Other files that these import are not looked at.
     """
     digests: dict[str, str] = {}
-    for value in _texts(settings.public()):
+    # `--model` may name several, separated by commas.
+    for value in [*_texts(settings.public()), *model_names(settings.model)]:
         file = file_named(value)
         if file is not None and file.is_file():
             digests[str(file)] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
