@@ -7,6 +7,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from langgraph_reflexion.lab.experiments import read_run
 
@@ -17,9 +18,16 @@ def main() -> None:
     failed = {row["task_id"] for row in read_run(run).trials if row["trial"] == 1 and row["success"] is False}
     data = problems.read_bytes()
     text = gzip.decompress(data) if problems.suffix == ".gz" else data
-    rows = [line for line in text.decode().splitlines() if line and json.loads(line)["task_id"] in failed]
+    rows = [line for line in text.decode().splitlines() if line and name_of(json.loads(line)) in failed]
     out.write_text("".join(f"{row}\n" for row in rows))
     print(f"{len(rows)} problems in {out}")
+
+
+def name_of(row: dict[str, Any]) -> Any:
+    """Return the name of a problem: `task_id` in HumanEval, `name` in the files that the original reads."""
+    if "task_id" in row:
+        return row["task_id"]
+    return row["name"]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""The programs of docs/experiments: plain prompts, examples as the tests, counts of actions, and two judges."""
+"""The programs of docs/experiments: plain prompts, examples as tests, counts, wrong reflections, and two judges."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from langgraph_reflexion import create_reflexion, load_environment
-from langgraph_reflexion.lab.experiments import run
+from langgraph_reflexion.lab.experiments import read_run, run
 from langgraph_reflexion.lab.run_settings import RunSettings
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
+from tests.support.run_folders import folder, row
 from tests.support.toys import text_of
 
 EXPERIMENTS = Path(__file__).parents[2] / "docs" / "experiments"
 PROGRAMS = str(EXPERIMENTS / "programs.py")
 RUBRIC_JUDGES = str(EXPERIMENTS / "rubric_judges.py")
+FAILED_PROBLEMS = str(EXPERIMENTS / "failed_problems.py")
+WRONG_REFLECTIONS = str(EXPERIMENTS / "wrong_reflections.py")
 VALID_ACTIONS = str(EXPERIMENTS / "valid_actions.py")
 
 
@@ -60,6 +64,48 @@ def test_the_first_actions_of_a_run_are_counted_by_their_form_and_possibility(tm
     assert int(possible) <= int(known) == int(actions) <= 20, "the demo model writes only known forms"
     assert int(possible) > 0
     assert int(solved) <= 2
+
+
+@pytest.mark.slow
+def test_the_problems_of_both_formats_that_failed_at_first_are_written(tmp_path):
+    rows = [
+        row("HumanEval/0", 1, False),
+        row("HumanEval/0", 2, True),
+        row("HumanEval/1", 1, True),
+        row("mbpp_3_name", 1, False),
+    ]
+    made = folder(tmp_path / "run", rows, ["HumanEval/0", "HumanEval/1", "mbpp_3_name"])
+    problems = [{"task_id": "HumanEval/0"}, {"task_id": "HumanEval/1"}, {"name": "mbpp_3_name"}]
+    write_rows(tmp_path / "problems.jsonl", *problems)
+    failed = tmp_path / "failed.jsonl"
+    subprocess.run(
+        [sys.executable, FAILED_PROBLEMS, made, tmp_path / "problems.jsonl", failed], check=True, timeout=60
+    )
+    assert [json.loads(line) for line in failed.read_text().splitlines()] == [problems[0], problems[2]]
+
+
+@pytest.mark.slow
+def test_wrong_reflections_name_a_place_and_the_second_trials_are_counted(tmp_path):
+    # Three actions solve no game.
+    common = {"split": "generated-134", "limit": 2, "max_trials": 2, "max_actions": 3, "strategy": "reflexion"}
+    names = {"environment": f"{WRONG_REFLECTIONS}:SpreadGames", "reflection_model": f"{WRONG_REFLECTIONS}:model"}
+    for facts in (False, True):
+        run(RunSettings(**common, **names, facts=facts), tmp_path / f"facts-{facts}")
+    rows = read_run(tmp_path / "facts-True").trials
+    first = [each for each in rows if each["trial"] == 1]
+    assert len(first) == 2
+    for each in first:
+        assert re.search(r"what I need is at \w+ \d+\. Next time", each["reflection"])
+    done = subprocess.run(
+        [sys.executable, WRONG_REFLECTIONS, tmp_path], capture_output=True, text=True, check=True, timeout=60
+    )
+    heading, *lines = done.stdout.splitlines()
+    assert heading.split() == ["run", "games", "solved", "actions", "possible", "places"]
+    counts = [line.split() for line in lines[:2]]
+    assert [each[:3] for each in counts] == [["facts-False", "2", "0"], ["facts-True", "2", "0"]]
+    for _, _, _, actions, possible, places in counts:
+        assert 0 < int(places) <= int(possible) <= int(actions)
+    assert "possible actions: more in" in done.stdout
 
 
 def judges(step, folder, *options):
