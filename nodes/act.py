@@ -79,7 +79,12 @@ class Act:
         for number, temperature in enumerate(HIGHER, 1):
             # Another name is another seed, and another place in a cache.
             sample = call._replace(name=f"{call.name} sampled again {number}")
-            decision, reply = await actor.choose(state, config, sample, temperature)
+            try:
+                decision, reply = await actor.choose(state, config, sample, temperature)
+            except ModelFault as fault:
+                # There is an answer, which can be evaluated.
+                note(f"{SAMPLED_AGAIN}, and no reply came: {fault}")
+                return decision, reply
             if not self.rejected.has(state, decision["action"]):
                 note(f"{SAMPLED_AGAIN}, and another choice came")
                 return decision, reply

@@ -21,6 +21,11 @@ StopReason = str
 """Why a trial ended: `terminated` or `truncated` by the environment, stopped as `hallucination` or `inefficient
 planning` by the heuristic h (or for a reason of your own heuristic), by a `budget`, or by a `fault`."""
 
+UNANSWERED = "(no result)"
+"""The observation of a tool call whose result has not come."""
+LONGEST_MESSAGE = 20_000
+"""Characters that a step keeps of an agent's message: its beginning."""
+
 RECORD_PROMPTS = "record_prompts"
 """The key of `configurable` in a graph's config under which a true value keeps a trial's prompts in the state. Runs
 record them so; elsewhere they would make every checkpoint several times as large."""

@@ -6,7 +6,7 @@ import pytest
 from langchain.agents import AgentState, create_agent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 
 from langgraph_reflexion import ConfigurationError, ReflexionMiddleware, WrappedAgent, create_reflexion
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -97,6 +97,35 @@ def test_the_state_of_every_agent_is_passed_in_and_out() -> None:
     final = graph.compile().invoke({"task": "Write.", "files": {"in.txt": "given"}})
     assert seen == [{"in.txt": "given"}]
     assert (final["status"], final["files"]) == ("solved", {"out.txt": "made"})
+
+
+def test_an_agents_state_goes_on_past_one_that_lacks_it() -> None:
+    seen: list[Any] = []
+
+    def write(state: WithFiles) -> dict[str, Any]:
+        files = state.get("files") or {}
+        seen.append(files)
+        return {"messages": [AIMessage("Written.")], "files": {**files, f"{len(seen)}.txt": "made"}}
+
+    builder = StateGraph(WithFiles).add_node("write", write)
+    builder.add_edge(START, "write")
+    writer = builder.compile()
+
+    def ask(state: dict[str, Any]) -> dict[str, Any]:
+        heard.append(sorted(state))
+        return {"messages": [AIMessage("No.")]}
+
+    heard: list[Any] = []
+    asking = StateGraph(MessagesState).add_node("ask", ask)
+    asking.add_edge(START, "ask")
+    plain = asking.compile()
+    graph = create_reflexion(
+        actor=[writer, plain, writer], evaluator=lambda result: False, strategy="continue", max_trials=3
+    )
+    final = graph.compile().invoke({"task": "Write."})
+    assert seen == [{}, {"1.txt": "made"}]
+    assert heard == [["messages"]]
+    assert final["files"] == {"1.txt": "made", "2.txt": "made"}
 
 
 @pytest.mark.parametrize(

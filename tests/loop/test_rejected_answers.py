@@ -7,11 +7,12 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import Evaluator, Score, create_reflexion, load_environment
+from langgraph_reflexion import Evaluator, ModelOptions, Score, create_reflexion, load_environment
 from langgraph_reflexion.evaluators.all_of import AllOf
 from langgraph_reflexion.evaluators.rubric import Rubric
 from langgraph_reflexion.loop.profiles import PROFILES, load_profile
 from langgraph_reflexion.models.recorded import SAMPLED_AGAIN
+from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.model_server import ModelServer
 from tests.support.toys import THREAD, Parrot
@@ -205,3 +206,35 @@ def test_around_an_agent_nothing_is_sampled_again():
 
 def test_no_profile_that_ships_samples_answers_again():
     assert not any(load_profile(name).rejects_answers for name in PROFILES)
+
+
+@pytest.mark.slow
+def test_a_server_that_refuses_a_higher_temperature_is_asked_at_the_models_own():
+    def refuse(request):
+        return "refused:temperature" if request.body.get("temperature", 0) > 0.5 else None
+
+    environment = Quiz()
+    model = ScriptedChatModel(replies=lambda messages: say("bye wrong"))
+    with ModelServer(model, faults=refuse) as server:
+        asked = ChatOpenAI(model="any", base_url=server.url, api_key="any", temperature=0.2)
+        options = {"strategy": "retry", "max_trials": 3, "profile": PROFILE}
+        final = create_reflexion(asked, environment, **options).compile().invoke({"task": environment.tasks()[0]})
+        sent = [request.body.get("temperature") for request in server.requests]
+    # Refused once; what the server has taken before, it is still sent.
+    assert sent == [0.2, 0.2, 0.7, 0.2, 0.2, 0.2, 0.2, 0.2]
+    assert {"the server refuses a higher temperature, which is left out", SAME} <= {*final["trials"][1]["notes"]}
+
+
+@pytest.mark.slow
+def test_without_a_further_sample_the_answer_is_evaluated_as_it_is():
+    environment = Quiz()
+    model = ScriptedChatModel(replies=lambda messages: say("bye wrong"))
+    with ModelServer(model, faults=[None, None, "500"]) as server:
+        asked = ChatOpenAI(model="any", base_url=server.url, api_key="any", temperature=0)
+        options = {"strategy": "retry", "max_trials": 2, "profile": PROFILE}
+        once = ModelOptions(retries=Retries(attempts=1))
+        graph = create_reflexion(asked, environment, options=once, **options).compile()
+        final = graph.invoke({"task": environment.tasks()[0]})
+    assert (final["status"], final["evaluation"]["success"]) == ("failed", False)
+    notes = final["trials"][1]["notes"]
+    assert any(note.startswith(f"{SAMPLED_AGAIN}, and no reply came") for note in notes)

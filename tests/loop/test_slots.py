@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 
-from langgraph_reflexion import ModelOptions
+from langgraph_reflexion import ModelOptions, create_reflexion
 from langgraph_reflexion.errors import ModelFault
 from langgraph_reflexion.models.slots import PATIENCE, SECONDS_TO_ASK, Progress, Slots
 from langgraph_reflexion.support.retries import WAITING, Retries
@@ -127,3 +127,39 @@ async def endless(seconds):
 
 async def test_a_reply_that_never_ends_times_out():
     assert await endless(0.1) == f"the model's reply did not end within {0.1 * PATIENCE:g} seconds"
+
+
+def test_the_models_of_all_trials_share_the_slots_of_their_server():
+    in_flight = []
+
+    def count(_):
+        # Those that have been answered were counted.
+        in_flight.append(len(asked.requests) - len(in_flight))
+        time.sleep(0.05)
+
+    model = ScriptedChatModel(replies=lambda _: "Action: add 9")
+    with ModelServer(model, faults=count, slots=1) as asked:
+        models = [
+            ChatOpenAI(model=name, base_url=asked.url, api_key="any", temperature=0.1) for name in ("a", "b", "c")
+        ]
+        graph = create_reflexion(models, toys.Counter(limit=2), strategy="retry", max_trials=3).compile()
+
+        async def all_at_once():
+            played = [count_to(3) | {"id": f"task {number}"} for number in range(TASKS)]
+            return await asyncio.gather(*(graph.ainvoke({"task": task}) for task in played))
+
+        asyncio.run(all_at_once())
+    assert set(in_flight) == {1}
+
+
+def test_a_server_that_one_model_has_reached_has_answered_the_others():
+    model = ScriptedChatModel(replies=lambda _: "Action: add 9")
+    with ModelServer(model, faults=[None, "500", None]) as asked:
+        models = [
+            ChatOpenAI(model="any", base_url=asked.url, api_key="any", temperature=number) for number in (0.1, 0.2)
+        ]
+        options = ModelOptions(retries=Retries(attempts=1))
+        graph = create_reflexion(models, toys.Counter(limit=1), strategy="retry", max_trials=2, options=options)
+        final = graph.compile().invoke({"task": count_to(3)})
+    # And not an error, which would end a run.
+    assert final["status"] == "fault"

@@ -12,6 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_reflexion import Lessons, Memory, ReflexionMiddleware, create_reflexion, learn_from, load_environment
 from langgraph_reflexion.loop.profiles import PROFILES
 from langgraph_reflexion.memory.facts import LONGEST_FACT, MOST_FACTS
+from langgraph_reflexion.state import LONGEST_MESSAGE
 from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support import toys
 from tests.support.toys import INPUT, THREAD, Counter, asks_for, text_of
@@ -290,6 +291,15 @@ def test_a_call_with_several_results_is_not_said_to_repeat_itself():
     assert told_after(called("3 failed", "1 failed", "1 failed", "2 failed")) == []
 
 
+def test_results_that_are_not_known_are_not_called_the_same():
+    picture = [{"type": "image", "base64": "aGk=", "mime_type": "image/png"}]
+    assert told_after(called(picture, picture, name="screenshot")) == []
+    long = "x" * LONGEST_MESSAGE
+    assert told_after(called(f"{long} 1", f"{long} 2")) == []
+    calls = [{"name": "look", "args": {}, "id": str(number)} for number in range(2)]
+    assert told_after([AIMessage("", tool_calls=calls)]) == []
+
+
 @pytest.mark.parametrize(
     ("result", "status", "failed"),
     [
@@ -302,6 +312,11 @@ def test_a_call_with_several_results_is_not_said_to_repeat_itself():
         ("Error codes of HTTP: 404 and others", "success", False),
         ("Exception handling in Python, a tutorial", "success", False),
         ("Errors: none", "success", False),
+        ('{"error": "not found"}', "success", True),
+        ("Error 404: not found", "success", True),
+        ("ERROR - no such table", "success", True),
+        ('{"error": null, "rows": []}', "success", False),
+        ("Error: none", "success", False),
     ],
 )
 def test_a_failure_is_told_by_its_status_or_its_first_words(result, status, failed):

@@ -77,11 +77,24 @@ def continued_by(
         own_keys: The keys of the agent's own state.
     """
     changed = trial.copy()
-    changed["messages"] = _with_results(attempt, trial["trial"])
-    state = {key: value for key, value in attempt["state"].items() if key in own_keys}
+    changed["messages"] = _with_ids(_with_results(attempt, trial["trial"]), trial)
+    # What an agent leaves that lacks some of the keys of the others stays for those.
+    begun = trial["episode"]["snapshot"] or {}
+    left = {key: value for key, value in attempt["state"].items() if key in own_keys}
+    state = begun.get("state", {}) | left
     changed["episode"] = trial["episode"].copy()
     changed["episode"]["snapshot"] = {"state": state, "world": world}
     return changed
+
+
+def _with_ids(messages: Sequence[AnyMessage], trial: ContinuedTrial) -> list[AnyMessage]:
+    """Return the messages of a trial, each with an id, by which the next trial's new messages are told from them."""
+    known: list[AnyMessage] = []
+    for number, message in enumerate(messages, 1):
+        if not message.id:
+            message = message.model_copy(update={"id": f"{trial['episode']['task']}:{trial['trial']}:{number}"})
+        known.append(message)
+    return known
 
 
 def _with_results(attempt: Attempt, trial: int) -> list[AnyMessage]:
@@ -101,7 +114,9 @@ def _with_results(attempt: Attempt, trial: int) -> list[AnyMessage]:
             complete += _not_called(open_calls, trial)
             open_calls = []
         if isinstance(message, AIMessage):
-            open_calls = [call["id"] or "" for call in message.tool_calls]
+            # Calls whose arguments are not JSON are sent, too.
+            calls = [*message.tool_calls, *message.invalid_tool_calls]
+            open_calls = [call["id"] or "" for call in calls]
         complete.append(message)
     return complete + _not_called(open_calls, trial)
 

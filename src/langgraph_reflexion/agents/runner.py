@@ -144,7 +144,7 @@ class AgentTrial:
         self.asked = self.agent.messages(state, lessons)
         self.given = [*self.asked, *said_since(state, act.prompts, act.rules)]
         task = self.agent.task_text(state)
-        begins_with = copied(state["start"] | world.state)
+        begins_with = copied(self._own_part_of(act.agents, state["start"] | world.state))
         self.input = self.agent.input(self.runnable, self.given, task, lessons, begins_with)
         # Taken now, as an agent may change its input in place.
         self.sent = input_messages(self.input)
@@ -157,6 +157,14 @@ class AgentTrial:
         self.last = False
         self.output: Any = None
         self.ended = "terminated"
+
+    def _own_part_of(self, agents: Sequence[WrappedAgent], state: dict[str, Any]) -> dict[str, Any]:
+        """Return a state without the keys that only agents of other trials have."""
+        foreign: set[str] = set()
+        for agent in agents:
+            foreign.update(agent.keys)
+        foreign.difference_update(self.agent.keys)
+        return {key: value for key, value in state.items() if key not in foreign}
 
     def _config_of(self, config: RunnableConfig) -> RunnableConfig:
         """Return the config of the agent's call, in which its model calls are counted."""

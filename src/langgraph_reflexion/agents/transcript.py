@@ -16,18 +16,14 @@ from langchain_core.messages import (
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.limits import is_cut
-from langgraph_reflexion.state import Step
+from langgraph_reflexion.state import LONGEST_MESSAGE, UNANSWERED, Step
 from langgraph_reflexion.support.text import call_text, plain, sanitize
 
 ANSWERED = "That was the answer."
 """The observation after a message that calls no tool."""
-
-UNANSWERED = "(no result)"
-"""The observation of a tool call whose result has not come."""
 
 _Message = TypeVar("_Message", bound=BaseMessage)
 _SERVED: TypeAdapter[AnyMessage] = TypeAdapter(AnyMessage)
@@ -59,7 +55,7 @@ class Transcript:
         return list(self._steps)
 
     def _add(self, message: BaseMessage) -> None:
-        text = sanitize(message.text.strip())[:LONGEST]
+        text = sanitize(message.text.strip())[:LONGEST_MESSAGE]
         if isinstance(message, ToolMessage):
             self._add_result(message, text)
         elif not isinstance(message, AIMessage):
@@ -73,7 +69,7 @@ class Transcript:
         for call in calls:
             name = sanitize(call["name"])
             args = as_plain(call["args"])
-            written = sanitize(call_text(call["name"], call["args"]))[:LONGEST]
+            written = sanitize(call_text(call["name"], call["args"]))[:LONGEST_MESSAGE]
             action = Action(name=name, args=args, text=written)
             self._open_calls[call["id"] or ""] = len(self._steps)
             self._add_step(thought, action, UNANSWERED)
@@ -173,13 +169,12 @@ def messages_in(output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMe
     Raises:
         ConfigurationError: the output has `messages` that are not messages.
     """
-    known = _by_id(given).keys()
     said = _by_id(_talk(output) or [])
     added = {}
     # What comes after a message of the agent's own was not sent, even if it says the same as one in its place.
     leading = True
     for place, (key, message) in enumerate(said.items()):
-        is_given = key in known
+        is_given = _was_given(message, place, given, leading=leading)
         leading = leading and (is_given or _was_sent(message, place, sent))
         if not is_given and not leading:
             added[key] = message
@@ -187,8 +182,35 @@ def messages_in(output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMe
 
 
 def _by_id(messages: Sequence[_Message]) -> dict[str, _Message]:
-    """Return messages by their ids, or by their places if they have none."""
-    return {message.id or f"#{place}": message for place, message in enumerate(messages)}
+    """Return messages by their ids, or by their places if they have none, or that of an earlier one."""
+    found: dict[str, _Message] = {}
+    for place, message in enumerate(messages):
+        key = message.id
+        if not key or key in found:
+            key = f"#{place}"
+        found[key] = message
+    return found
+
+
+def _was_given(message: BaseMessage, place: int, given: Sequence[BaseMessage], *, leading: bool) -> bool:
+    """Return whether a message of the output is one of the given ones.
+
+    Args:
+        message: The message.
+        place: Its place in the output.
+        given: The conversation that the agent was given.
+        leading: Whether all messages before it were given or sent.
+    """
+    if not message.id:
+        return False
+    for given_place, known in enumerate(given):
+        if known.id != message.id:
+            continue
+        if not isinstance(message, AIMessage | ToolMessage) or message.text == known.text:
+            return True
+        # The agent may have edited it in its place. One that gives all messages the same id has written another.
+        return leading and place == given_place
+    return False
 
 
 def _was_sent(message: BaseMessage, place: int, sent: Sequence[BaseMessage]) -> bool:
@@ -276,5 +298,5 @@ def as_plain(value: Any) -> Any:
         try:
             value = to_jsonable_python(value, fallback=str)
         except ValueError:
-            return sanitize(str(value)[:LONGEST])
+            return sanitize(str(value)[:LONGEST_MESSAGE])
     return plain(value)

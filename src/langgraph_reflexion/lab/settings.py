@@ -16,7 +16,7 @@ from langgraph_reflexion.lab.in_turn import (
     read_temperature,
     temperatures_in,
 )
-from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS
+from langgraph_reflexion.models.load import DEMO, TIMEOUT_SECONDS, in_file
 from langgraph_reflexion.support.choices import ATTEMPTS, Feedback, Keep, StrategyName
 
 # The command line makes its options of these classes: `--help` imports neither LangChain nor LangGraph.
@@ -61,10 +61,8 @@ class BudgetSettings(BaseModel):
 
 def _expect_to_set_temperatures(models: Sequence[ModelOfTrial]) -> None:
     """Raise ConfigurationError if one of the models is a user's object, whose temperature is its own."""
-    from langgraph_reflexion.support.objects import names_object
-
     for model in models:
-        if names_object(model.name):
+        if in_file(model.name):
             raise ConfigurationError(
                 f"--temperature: {model.name} is made in your code, with a temperature of its own: "
                 "name a model for each trial with --model A,B instead"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.protocols import Factual
 from langgraph_reflexion.memory.failure import calls_of, failure, repetitions, says_error
-from langgraph_reflexion.state import ReflexionState, Step
+from langgraph_reflexion.state import LONGEST_MESSAGE, UNANSWERED, ReflexionState, Step
 from langgraph_reflexion.support.text import sanitize
 
 MOST_FACTS = 12
@@ -62,7 +62,7 @@ def _of_actions(steps: Sequence[Step]) -> list[str]:
 def _of_calls(steps: Sequence[Step]) -> list[str]:
     """Return which calls of tools were repeated without another result, and the last error of each tool."""
     facts: list[str] = []
-    for text, times in _repeated(steps, OFTEN - 1):
+    for text, times in _repeated([step for step in steps if _is_whole(step)], OFTEN - 1):
         facts.append(f"The call {text} was made {times} times, each time with the same result.")
     errors: dict[str, str] = {}
     for step in steps:
@@ -72,6 +72,12 @@ def _of_calls(steps: Sequence[Step]) -> list[str]:
     for name, error in errors.items():
         facts.append(f'The last error of the tool {name} was "{error}".')
     return facts
+
+
+def _is_whole(step: Step) -> bool:
+    """Return whether all of a call's result is known: it has come, as text, and was not cut."""
+    result = step["observation"]
+    return bool(result) and result != UNANSWERED and len(result) < LONGEST_MESSAGE
 
 
 def _repeated(steps: Sequence[Step], least: int) -> list[tuple[str, int]]:

@@ -37,10 +37,14 @@ by themselves. The two are prompts with different wordings, so neither can be ma
 _DRAWN = re.compile(r"([=\-_*#~ ])\1{19,}")
 """A line that is drawn, or a gap that aligns what follows."""
 _ERROR = re.compile(
-    r"\W*(?:\w*(?:error|exception)\s*[:(\]]|error (?:executing|invoking|calling|running)\b|traceback \(most recent)",
-    re.IGNORECASE,
+    r"""\W*(?:
+    \w*(?:error|exception)["']?(?:\ \d+)?(?:\s*[:(\]]|\s-\s)(?!\s*(?:null|none|false|\W*$))
+    | error\ (?:executing|invoking|calling|running)\b
+    | traceback\ \(most\ recent
+    )""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""How a result begins that reports an error. A page on error codes is not one."""
+"""How a result begins that reports an error. A page on error codes is not one, nor is an `error` that is null."""
 
 
 def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,6 +44,15 @@ UNLIMITED = "replies have no limit from now on, as reasoning uses it up"
 """The note of the trial in which the limit was lifted."""
 
 
+@dataclass
+class _Server:
+    """What is known of a model's server, which several clients may share."""
+
+    answered: bool
+    slots: Slots | None = None
+    """The calls in flight; None as long as no model is known."""
+
+
 class Client:
     """A chat model, and what is known about its server.
 
@@ -60,7 +70,6 @@ class Client:
     Attributes:
         name: The model's name.
         price: The price of its tokens, if it is known.
-        answered: Whether the server has ever answered this process.
         refused: The options that the server refuses, and that are left out.
         replied: Whether the model has ever replied.
         unlimited: Whether replies have no limit any more, as reasoning uses it up.
@@ -78,7 +87,7 @@ class Client:
         self._priced = priced
         self.replied = False
         self.unlimited = False
-        self.answered = answered
+        self._server = _Server(answered)
         self.refused: set[str] = set()
         self._given: BaseChatModel | None = None
         if isinstance(model, str):
@@ -101,6 +110,18 @@ class Client:
         """Whether the model has a server of its user's own, and is not a provider's."""
         self._expect_model()
         return bool(self._slots.address)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the server has ever answered this process, or is taken as one that has."""
+        return self._server.answered
+
+    @property
+    def _slots(self) -> Slots:
+        slots = self._server.slots
+        if slots is None:
+            raise ConfigurationError(NO_MODEL)
+        return slots
 
     def for_model(self, model: BaseChatModel | str) -> "Client":
         """Return a client of another model, which is called in the same way.
@@ -133,7 +154,8 @@ class Client:
         if self._options.cache is not None:
             self._cache = ReplyCache(self._options.cache, model)
         self._secrets = secrets_of(model)
-        self._slots = Slots(model)
+        # Another one than that of a model that was bound before, of which other clients may know.
+        self._server = _Server(self.answered, Slots(model))
         own_server = bool(self._slots.address)
         self._requests = Requests(self._model, self.refused, self._secrets, own_server=own_server)
         # Assigned last: a model whose price is missing, or whose cache is broken, must not count as known.
@@ -157,17 +179,30 @@ class Client:
             _expect_model_or_name("reflection_model", reflection_model)
         clients = [cls(model, options, priced=priced, answered=answered) for model in models]
         # One client for one model, which learns only once what its server refuses.
-        if reflection_model is None or reflection_model is models[0]:
-            return clients, clients[0]
-        return clients, cls(reflection_model, options, priced=priced, answered=answered)
+        second = clients[0]
+        if reflection_model is not None and reflection_model is not models[0]:
+            second = cls(reflection_model, options, priced=priced, answered=answered)
+        for number, client in enumerate([*clients, second]):
+            for earlier in clients[:number]:
+                client._share_server(earlier)
+        return clients, second
+
+    def _share_server(self, other: "Client") -> None:
+        """Have one count of calls in flight, and of answers, with another client if both have the same server."""
+        address = self._slots.address
+        if address != other._slots.address:
+            return
+        # Models of a provider have no address, and the provider is told by its class.
+        if address or type(self.model) is type(other.model):
+            self._server = other._server
 
     def await_first_answer(self) -> None:
         """Take the server as one that has never answered: if it is down, the run stops, also around an agent."""
-        self.answered = False
+        self._server.answered = False
 
     def mark_answered(self) -> None:
         """Take the server as one that has answered, as it has answered another process."""
-        self.answered = True
+        self._server.answered = True
 
     def check_tools(self) -> None:
         """Raise ConfigurationError unless the model's class supports tool calls."""
@@ -315,7 +350,7 @@ class Client:
             used = self._usage_of(reply, request.messages)
             paid.append(used)
             charge(used)
-            self.answered = True
+            self._server.answered = True
             self.replied = True
             if _says_anything(reply):
                 break
@@ -377,7 +412,7 @@ class Client:
                     missing = ", ".join(sorted(counter.unpriced))
                     raise ConfigurationError(f"a budget of money needs prices of {missing}")
                 if counter.usage["llm_calls"] > 0:
-                    self.answered = True
+                    self._server.answered = True
 
         return await self._retried(attempt)
 
@@ -387,7 +422,7 @@ class Client:
             return await self._options.retries(partial(self._timely, attempt))
         except (ContextTooLong, ToolsRefused):
             # Only a server that is up says so.
-            self.answered = True
+            self._server.answered = True
             raise
         except ModelFault as fault:
             # A server that has never answered is most likely not there: other tasks need not wait for it as well.

@@ -14,6 +14,9 @@ from langgraph_reflexion.models.faults import is_bug, refused_option, to_fault
 from langgraph_reflexion.models.limits import ReplyLimits
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 
+HIGHER = "a higher temperature"
+"""What a server refuses that takes the model's own temperature, but not the one that a request asks for."""
+
 EMPTY_LINES = "\n\n\n\n"
 """Where a reply with a tool call ends at the latest."""
 
@@ -99,6 +102,10 @@ class Requests:
                 refused = refused_option(error, list(sent))
                 if refused is None:
                     raise to_fault(error, self._secrets) from error
+                own = self._own_temperature
+                if refused == "temperature" and own is not None and sent["temperature"] != own:
+                    options["temperature"] = own
+                    refused = HIGHER
                 without.add(refused)
             else:
                 # A reply without these options shows that they were the reason.
@@ -128,7 +135,8 @@ class Requests:
                 "json_schema": {"name": "reply", "schema": request.schema, "strict": True},
             }
         temperature = self._own_temperature
-        if request.temperature is not None and "temperature" in self._fields:
+        takes_another = "temperature" in self._fields and HIGHER not in self._refused
+        if request.temperature is not None and takes_another:
             temperature = request.temperature
         if temperature is not None:
             options["temperature"] = temperature

@@ -279,3 +279,45 @@ def test_an_agent_that_takes_a_text_is_refused():
 
     with pytest.raises(lr.ConfigurationError, match=r"takes no messages.*'feedback'"):
         going_on(answer, lambda result: True)
+
+
+@pytest.mark.parametrize("name", [None, "the same"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_messages_without_ids_of_their_own_are_told_from_those_of_earlier_trials(name, whole):
+    heard = []
+    seen = []
+
+    def agent(messages: list) -> list:
+        heard.append(kinds(messages))
+        number = len(heard)
+        calls = [{"name": "look", "args": {"at": number}, "id": "call"}]
+        new = [
+            AIMessage("", tool_calls=calls),
+            ToolMessage(f"seen {number}", tool_call_id="call"),
+            AIMessage(f"Answer {number}.", id=name),
+        ]
+        return [*messages, *new] if whole else new
+
+    def check(task, result, trajectory):
+        seen.append((result, [step["observation"] for step in trajectory]))
+        return False
+
+    going_on(agent, check, max_trials=3).invoke(INPUT)
+    answered = "That was the answer."
+    assert seen == [(f"Answer {number}.", [f"seen {number}", answered]) for number in (1, 2, 3)]
+    trial = ["ai", "tool", "ai", "human"]
+    assert heard == [["human"], ["human", *trial], ["human", *trial, *trial]]
+
+
+def test_a_call_that_is_not_json_has_a_result_too():
+    heard = []
+
+    def agent(messages: list) -> list:
+        heard.append(messages)
+        broken = {"name": "look", "args": '{"at": ', "id": "call-1", "error": None, "type": "invalid_tool_call"}
+        return [*messages, AIMessage("", invalid_tool_calls=[broken])]
+
+    going_on(agent, lambda task, result: False, max_trials=2).invoke(INPUT)
+    _, last = heard
+    assert kinds(last) == ["human", "ai", "tool", "human"]
+    assert (last[2].tool_call_id, last[2].text) == ("call-1", NOT_CALLED)

@@ -90,3 +90,20 @@ def test_a_baseline_is_one_run_or_its_seeds(tmp_path):
         read_baseline(tmp_path / "seeds")
     with pytest.raises(ConfigurationError, match="holds no run"):
         read_baseline(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("last", [{}, FAULT])
+def test_a_task_without_an_end_does_not_shorten_the_comparison(tmp_path, last):
+    # Nine were solved at once, and would not have been tried again, whatever became of the tenth.
+    rows = [row(task, 1, True) for task in TASKS[:9]]
+    if last:
+        rows.append(row(TASKS[9], 1, None, **last))
+    before = folder(tmp_path / "before", rows, TASKS, max_trials=3, strategy="retry")
+    rows = [row(task, trial, trial == 2) for task in TASKS for trial in (1, 2)]
+    now = folder(tmp_path / "now", rows, TASKS, max_trials=3)
+    assert complaints(Gate(baseline=read_baseline(before)), now) == []
+
+
+def test_a_blank_strategy_of_a_folder_from_elsewhere_has_a_name(tmp_path):
+    before = read_baseline(solving(tmp_path / "before", 9, strategy=" "))
+    assert before.name

@@ -59,6 +59,12 @@ def test_temperatures_of_a_model_of_ones_own_are_refused() -> None:
         settings.load_all()
 
 
+@pytest.mark.parametrize("name", ["openai:any", "openai:gpt-4o-mini"])
+def test_a_model_for_each_temperature(name: str) -> None:
+    settings = ReflexionSettings(model=name, temperature="0,0.5,1", base_url="http://127.0.0.1:1/v1")
+    assert [model.temperature for model in settings.load_all()] == [0, 0.5, 1]
+
+
 @pytest.mark.parametrize(("name", "fits"), [("hotpotqa", True), ("programming", True), ("alfworld", False)])
 def test_answers_are_sampled_again_where_an_action_hands_one_in(name: str, fits: bool) -> None:
     settings = ReflexionSettings(rejects_answers=True)

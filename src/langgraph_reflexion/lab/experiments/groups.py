@@ -69,7 +69,11 @@ class RunGroup:
     @property
     def name(self) -> str:
         """The letter, if it is one of several groups; otherwise the strategy."""
-        return self.label.split()[0]
+        words = self.label.split()
+        if not words:
+            # In a folder from elsewhere, the strategy may be a blank.
+            return "run"
+        return words[0]
 
     @property
     def facts(self) -> dict[str, str]:

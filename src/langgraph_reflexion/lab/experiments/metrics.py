@@ -5,10 +5,17 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.models.recorded import ended_on_budget
+from langgraph_reflexion.models.recorded import ended_at_no_gain, ended_on_budget
 
 WRONG_ANSWER = "wrong answer"
 """Why a trial failed that ended by itself."""
+
+
+def has_ended(last: TrialRow, limit: int) -> bool:
+    """Return whether a task is finished after its last trial, by the number of trials that it may have."""
+    if ended_at_no_gain(last["notes"]):
+        return True
+    return bool(last["verdict"] or last["fault"]) or last["trial"] >= limit
 
 
 def solved_by_trial(answers: Sequence[Sequence[TrialRow]]) -> list[int]:

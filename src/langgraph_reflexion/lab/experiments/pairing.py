@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
-from langgraph_reflexion.lab.experiments.metrics import final_answer, on_budget, reflection_tokens, tokens
+from langgraph_reflexion.lab.experiments.metrics import final_answer, has_ended, on_budget, reflection_tokens, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, p_clause, sign_test
 from langgraph_reflexion.support.text import count
@@ -158,7 +158,7 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
         notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
     if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
-    matches = [_at_equal_trials(_equal_trials(one, other), first, second)]
+    matches = [_at_equal_trials(_equal_trials(one, other, first, second), first, second)]
     fewer_tokens = min(_spent(first), _spent(second))
     if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
         notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
@@ -179,20 +179,28 @@ def _at_equal_tokens(amount: int, first: Trials, second: Trials) -> Match:
     return _match("tokens", amount, _affordable(first, amount), _affordable(second, amount))
 
 
-def _equal_trials(one: RunGroup, other: RunGroup) -> int:
+def _equal_trials(one: RunGroup, other: RunGroup, first: Trials, second: Trials) -> int:
     """Return the number of trials at which two groups are compared: what both have made, or could have made.
 
     One that ended by a rule of its own could have made more, which would have solved nothing for it.
     """
     # `solved` has an entry for each trial.
     most = max(len(one.report.solved), len(other.report.solved))
-    return min(most, _trials_open_to(one), _trials_open_to(other))
+    return min(most, _trials_open_to(one, first), _trials_open_to(other, second))
 
 
-def _trials_open_to(group: RunGroup) -> int:
-    """Return how many trials a group has made, or could have made where it ended by a rule of its own."""
+def _trials_open_to(group: RunGroup, trials: Trials) -> int:
+    """Return how many trials a group has made, or could have made with the same outcome.
+
+    Args:
+        group: The group.
+        trials: Its trials of the tasks that are compared.
+    """
+    limit: int = group.settings["max_trials"]
     if group.report.stopped:
-        limit: int = group.settings["max_trials"]
+        return limit
+    # Whatever has become of the other tasks, such as an error: none of these would be tried again.
+    if all(has_ended(rows[-1], limit) or on_budget(rows[-1]) for rows in trials.values()):
         return limit
     return len(group.report.solved)
 

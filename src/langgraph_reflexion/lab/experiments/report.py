@@ -13,6 +13,7 @@ from langgraph_reflexion.lab.experiments.metrics import (
     confusion,
     confusion_rates,
     failures_by_trial,
+    has_ended,
     measures_by_trial,
     on_budget,
     solved_by_trial,
@@ -204,20 +205,13 @@ def _ends(run: Run, limit: int) -> _Ends:
     by_budget = 0
     no_gain = 0
     for last in lasts:
-        if _has_ended(last, limit):
+        if has_ended(last, limit):
             ended += 1
         elif on_budget(last):
             by_budget += 1
         if ended_at_no_gain(last["notes"]):
             no_gain += 1
     return _Ends(len(lasts), ended, by_budget, no_gain)
-
-
-def _has_ended(last: TrialRow, limit: int) -> bool:
-    """Return whether a task is finished after its last trial, by the number of trials that it may have."""
-    if ended_at_no_gain(last["notes"]):
-        return True
-    return bool(last["verdict"] or last["fault"]) or last["trial"] >= limit
 
 
 def _notes(rows: Sequence[TrialRow]) -> dict[str, int]:
