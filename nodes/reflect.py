@@ -64,7 +64,7 @@ class Reflect:
         """
         known = failure(state, self.environment)
         if self.memory.facts:
-            # Of this very trial: one that is learned from later may have been accepted, and left none in the state.
+            # Computed anew: a trial that was accepted at first, and is learned from later, has none in the state.
             known["facts"] = facts_of(state, self.environment)
         fitting = self.prompts.reflections_on(state["task"].get("kind"))
         # A model that has copied an earlier reflection would copy it again.

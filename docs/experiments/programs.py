@@ -29,7 +29,10 @@ class Programs(Programming):
 
 
 class VisibleTests(Programming):
-    """The problems of `programming`, judged by the examples in their descriptions, which no model wrote."""
+    """The problems of `programming`, judged by the examples in their descriptions, which no model wrote.
+
+    Where a description has none, the evaluator `self-tests` has the model write tests.
+    """
 
     def for_actor(self, name: str) -> Environment:
         return JudgedByExamples(self)

@@ -45,6 +45,9 @@ class Step(TypedDict):
     """The action; None for a thought alone, which breaks no cycle."""
     observation: str
     """The environment's answer."""
+    partial: NotRequired[bool]
+    """True if the observation is not the whole result of an agent's tool, which was longer or had pictures; absent
+    otherwise."""
     failed: NotRequired[bool]
     """True if an agent's tool reported an error (`ToolMessage.status`); absent otherwise."""
 

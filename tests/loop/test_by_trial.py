@@ -128,6 +128,34 @@ def test_an_agents_state_goes_on_past_one_that_lacks_it() -> None:
     assert final["files"] == {"1.txt": "made", "2.txt": "made"}
 
 
+def test_what_an_agent_has_left_is_in_the_final_state_whoever_ends() -> None:
+    def write(state: WithFiles) -> dict[str, Any]:
+        return {"messages": [AIMessage("Written.")], "files": {"out.txt": "made"}}
+
+    builder = StateGraph(WithFiles).add_node("write", write)
+    builder.add_edge(START, "write")
+    seen: list[Any] = []
+
+    def end(state: dict[str, Any]) -> dict[str, Any]:
+        # A function of a state has no schema, and is given all of it.
+        seen.append(state.get("files"))
+        return {"messages": [*state["messages"], AIMessage("Done.")]}
+
+    graph = create_reflexion(
+        actor=[builder.compile(), create_agent(saying("Done."), [])],
+        evaluator=lambda result: result == "Done.",
+        strategy="continue",
+        max_trials=2,
+    )
+    final = graph.compile().invoke({"task": "Write.", "files": {"in.txt": "given"}})
+    assert (final["status"], final["files"]) == ("solved", {"out.txt": "made"})
+    graph = create_reflexion(
+        actor=[builder.compile(), end], evaluator=lambda result: result == "Done.", strategy="retry", max_trials=2
+    )
+    assert graph.compile().invoke({"task": "Write.", "files": {"in.txt": "given"}})["status"] == "solved"
+    assert seen == [{"in.txt": "given"}]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -133,9 +133,10 @@ def test_the_models_of_all_trials_share_the_slots_of_their_server():
     in_flight = []
 
     def count(_):
+        # Others have the time to arrive.
+        time.sleep(0.05)
         # Those that have been answered were counted.
         in_flight.append(len(asked.requests) - len(in_flight))
-        time.sleep(0.05)
 
     model = ScriptedChatModel(replies=lambda _: "Action: add 9")
     with ModelServer(model, faults=count, slots=1) as asked:

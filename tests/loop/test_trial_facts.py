@@ -294,8 +294,11 @@ def test_a_call_with_several_results_is_not_said_to_repeat_itself():
 def test_results_that_are_not_known_are_not_called_the_same():
     picture = [{"type": "image", "base64": "aGk=", "mime_type": "image/png"}]
     assert told_after(called(picture, picture, name="screenshot")) == []
+    with_words = [{"type": "text", "text": "Screenshot taken."}, *picture]
+    assert told_after(called(with_words, with_words, name="screenshot")) == []
     long = "x" * LONGEST_MESSAGE
     assert told_after(called(f"{long} 1", f"{long} 2")) == []
+    assert told_after(called("a", "a", long * 2)) == []
     calls = [{"name": "look", "args": {}, "id": str(number)} for number in range(2)]
     assert told_after([AIMessage("", tool_calls=calls)]) == []
 
@@ -317,10 +320,17 @@ def test_results_that_are_not_known_are_not_called_the_same():
         ("ERROR - no such table", "success", True),
         ('{"error": null, "rows": []}', "success", False),
         ("Error: none", "success", False),
+        ("Error: Nonexistent table 'users'", "success", True),
+        ("Error fetching the page: 404", "success", True),
+        ("**Error**: no such page", "success", True),
+        ("Error!", "success", True),
+        ("Error occurred: timeout", "success", True),
+        ('{"error": "", "rows": []}', "success", False),
+        ("mean_squared_error: 0.04", "success", False),
     ],
 )
 def test_a_failure_is_told_by_its_status_or_its_first_words(result, status, failed):
-    told = told_after(called(f"{result} 1", f"{result} 2", status=status))
+    told = told_after(called(f"{result}\n1", f"{result}\n2", status=status))
     assert ("The tool look failed 2 times." in told) is failed
 
 

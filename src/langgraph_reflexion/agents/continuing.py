@@ -78,7 +78,7 @@ def continued_by(
     """
     changed = trial.copy()
     changed["messages"] = _with_ids(_with_results(attempt, trial["trial"]), trial)
-    # What an agent leaves that lacks some of the keys of the others stays for those.
+    # Keys that this agent does not have are kept for the agents of later trials.
     begun = trial["episode"]["snapshot"] or {}
     left = {key: value for key, value in attempt["state"].items() if key in own_keys}
     state = begun.get("state", {}) | left

@@ -24,7 +24,7 @@ from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
 from langgraph_reflexion.nodes.reset import Reset
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Attempt, ReflexionState, Update
+from langgraph_reflexion.state import Attempt, ReflexionState, Strategy, Update
 from langgraph_reflexion.support.sync import to_thread
 from langgraph_reflexion.support.text import as_text, one_line, sanitize
 
@@ -109,7 +109,7 @@ class EvaluateAgent(Evaluate):
         # As long as no trial has a verdict, the last one counts as the best.
         is_best = update["best"] in (None, state["trial"])
         if is_best:
-            best = _as_best(attempt, saved)
+            best = self._as_best(before, saved)
             result = result_in(state)
         update["best_attempt"] = best
         update["result"] = result
@@ -138,6 +138,23 @@ class EvaluateAgent(Evaluate):
             fault = _trouble("the best trial's world could not be restored", error)
             return {"status": "fault", "fault": fault}
         return {}
+
+    def _as_best(self, state: WrappedAgentState, world: dict[str, Any] | None) -> BestAttempt:
+        """Return what is kept of the best trial so far, which has none if its world was lost."""
+        attempt = state.get("attempt")
+        if attempt is None:
+            return BestAttempt(state={}, world=world, answer=None, kept=None)
+        left = attempt["state"]
+        if Strategy(self.rules.strategy).continues:
+            # What an earlier trial has left, and this one's agent does not know, is there still.
+            begun = state["episode"]["snapshot"] or {}
+            left = begun.get("state", {}) | left
+        return BestAttempt(
+            state=left,
+            world=world,
+            answer=answer_id(attempt),
+            kept=attempt.get("kept"),
+        )
 
     def _state_of(self, best: BestAttempt) -> Update:
         """Return the update after which the agent's own state is that of the best trial."""
@@ -197,18 +214,6 @@ def _trouble(what: str, error: Exception) -> str:
     if not is_trouble(error):
         raise error
     return f"{what}: {one_line(error)}"
-
-
-def _as_best(attempt: Attempt | None, world: dict[str, Any] | None) -> BestAttempt:
-    """Return what is kept of the best trial so far, which has none if its world was lost."""
-    if attempt is None:
-        return BestAttempt(state={}, world=world, answer=None, kept=None)
-    return BestAttempt(
-        state=attempt["state"],
-        world=world,
-        answer=answer_id(attempt),
-        kept=attempt.get("kept"),
-    )
 
 
 def _kept_for_later(

@@ -159,11 +159,13 @@ class AgentTrial:
         self.ended = "terminated"
 
     def _own_part_of(self, agents: Sequence[WrappedAgent], state: dict[str, Any]) -> dict[str, Any]:
-        """Return a state without the keys that only agents of other trials have."""
+        """Return a state without the keys of agents of other trials, if this one takes a single field."""
         foreign: set[str] = set()
         for agent in agents:
             foreign.update(agent.keys)
-        foreign.difference_update(self.agent.keys)
+        # A graph ignores keys that it does not have. Of a function of a state, its keys are not known.
+        if not foreign or self.agent.form.kind != "field":
+            return state
         return {key: value for key, value in state.items() if key not in foreign}
 
     def _config_of(self, config: RunnableConfig) -> RunnableConfig:

@@ -1,7 +1,7 @@
 """An agent's messages as a trajectory: tool calls are the actions, tool results the observations."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from langchain_core.messages import (
@@ -84,6 +84,8 @@ class Transcript:
         # Another step: the one that was returned before the result came stays as it was.
         step = self._steps[place].copy()
         step["observation"] = text
+        if _says_more(message):
+            step["partial"] = True
         if message.status == "error":
             step["failed"] = True
         self._steps[place] = step
@@ -91,6 +93,13 @@ class Transcript:
     def _add_step(self, thought: str, action: Action | None, observation: str) -> None:
         number = len(self._steps) + 1
         self._steps.append(Step(number=number, thought=thought, action=action, observation=observation))
+
+
+def _says_more(message: ToolMessage) -> bool:
+    """Return whether a tool's result is more than the text that a step keeps of it."""
+    if len(message.text) > LONGEST_MESSAGE:
+        return True
+    return any(isinstance(block, dict) and block.get("type") != "text" for block in message.content)
 
 
 def steps_of(messages: Sequence[BaseMessage]) -> list[Step]:
@@ -170,15 +179,31 @@ def messages_in(output: Any, given: Sequence[BaseMessage], sent: Sequence[BaseMe
         ConfigurationError: the output has `messages` that are not messages.
     """
     said = _by_id(_talk(output) or [])
+    known = {message.id for message in given if message.id}
+    newest_given = _place_of_newest(given, said.values())
     added = {}
     # What comes after a message of the agent's own was not sent, even if it says the same as one in its place.
     leading = True
     for place, (key, message) in enumerate(said.items()):
-        is_given = _was_given(message, place, given, leading=leading)
+        is_given = message.id in known
+        if place > newest_given and isinstance(message, AIMessage | ToolMessage):
+            # Its own, even if it gives all of its messages the same id.
+            is_given = False
         leading = leading and (is_given or _was_sent(message, place, sent))
         if not is_given and not leading:
             added[key] = message
     return added
+
+
+def _place_of_newest(given: Sequence[BaseMessage], said: Iterable[BaseMessage]) -> int:
+    """Return the place of the newest given message in an output; -1 if the output leaves it out."""
+    if not given or not given[-1].id:
+        return -1
+    found = -1
+    for place, message in enumerate(said):
+        if message.id == given[-1].id:
+            found = place
+    return found
 
 
 def _by_id(messages: Sequence[_Message]) -> dict[str, _Message]:
@@ -190,27 +215,6 @@ def _by_id(messages: Sequence[_Message]) -> dict[str, _Message]:
             key = f"#{place}"
         found[key] = message
     return found
-
-
-def _was_given(message: BaseMessage, place: int, given: Sequence[BaseMessage], *, leading: bool) -> bool:
-    """Return whether a message of the output is one of the given ones.
-
-    Args:
-        message: The message.
-        place: Its place in the output.
-        given: The conversation that the agent was given.
-        leading: Whether all messages before it were given or sent.
-    """
-    if not message.id:
-        return False
-    for given_place, known in enumerate(given):
-        if known.id != message.id:
-            continue
-        if not isinstance(message, AIMessage | ToolMessage) or message.text == known.text:
-            return True
-        # The agent may have edited it in its place. One that gives all messages the same id has written another.
-        return leading and place == given_place
-    return False
 
 
 def _was_sent(message: BaseMessage, place: int, sent: Sequence[BaseMessage]) -> bool:

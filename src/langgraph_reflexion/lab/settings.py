@@ -221,7 +221,7 @@ class ReflexionSettings(BaseModel):
         from langgraph_reflexion.agents import AgentEnvironment
         from langgraph_reflexion.envs.protocols import SupportsFinalAnswer
 
-        # Whoever runs an agent says more about it.
+        # `AgentTasks` refuses it with a message of its own.
         if not self.rejects_answers or environment is None or isinstance(environment, AgentEnvironment):
             return
         if not isinstance(environment, SupportsFinalAnswer):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.protocols import Factual
 from langgraph_reflexion.memory.failure import calls_of, failure, repetitions, says_error
-from langgraph_reflexion.state import LONGEST_MESSAGE, UNANSWERED, ReflexionState, Step
+from langgraph_reflexion.state import UNANSWERED, ReflexionState, Step
 from langgraph_reflexion.support.text import sanitize
 
 MOST_FACTS = 12
@@ -62,7 +62,7 @@ def _of_actions(steps: Sequence[Step]) -> list[str]:
 def _of_calls(steps: Sequence[Step]) -> list[str]:
     """Return which calls of tools were repeated without another result, and the last error of each tool."""
     facts: list[str] = []
-    for text, times in _repeated([step for step in steps if _is_whole(step)], OFTEN - 1):
+    for text, times in _repeated(steps, OFTEN - 1):
         facts.append(f"The call {text} was made {times} times, each time with the same result.")
     errors: dict[str, str] = {}
     for step in steps:
@@ -74,12 +74,6 @@ def _of_calls(steps: Sequence[Step]) -> list[str]:
     return facts
 
 
-def _is_whole(step: Step) -> bool:
-    """Return whether all of a call's result is known: it has come, as text, and was not cut."""
-    result = step["observation"]
-    return bool(result) and result != UNANSWERED and len(result) < LONGEST_MESSAGE
-
-
 def _repeated(steps: Sequence[Step], least: int) -> list[tuple[str, int]]:
     """Return the actions that were taken at least so often, always with the same result, and how often.
 
@@ -87,15 +81,20 @@ def _repeated(steps: Sequence[Step], least: int) -> list[tuple[str, int]]:
     """
     times = Counter[str]()
     results: dict[str, set[str]] = {}
+    unknown: set[str] = set()
     for step in steps:
         action = step["action"]
-        if action:
-            text = _line(action["text"])
-            times[text] += 1
-            results.setdefault(text, set()).add(step["observation"])
+        if not action:
+            continue
+        text = _line(action["text"])
+        times[text] += 1
+        results.setdefault(text, set()).add(step["observation"])
+        if step.get("partial") or step["observation"] == UNANSWERED:
+            unknown.add(text)
     often: list[tuple[str, int]] = []
     for text, number in times.most_common():
-        if number >= least and len(results[text]) == 1:
+        had_one_result = len(results[text]) == 1 and text not in unknown
+        if number >= least and had_one_result:
             often.append((text, number))
     return often[:MOST_REPEATED]
 

@@ -38,13 +38,15 @@ _DRAWN = re.compile(r"([=\-_*#~ ])\1{19,}")
 """A line that is drawn, or a gap that aligns what follows."""
 _ERROR = re.compile(
     r"""\W*(?:
-    \w*(?:error|exception)["']?(?:\ \d+)?(?:\s*[:(\]]|\s-\s)(?!\s*(?:null|none|false|\W*$))
-    | error\ (?:executing|invoking|calling|running)\b
+    # A name before a colon or its arguments, but not a field that says that there is none.
+    [a-z]*(?:error|exception)["'*]*\s*[:(\]](?!\s*(?:null|none|false|0|""|''|\[\]|\{\})\s*(?:[,}\]\n]|$))
+    # The beginning of a sentence, and not of a page about errors.
+    | (?:error|exception)(?:[!*]|\s*$|\s*\n|\s-\s|\s\d{3}\b|\s(?:while|occurred|during|no)\b|\s(?!handling\b)\w+ing\b)
     | traceback\ \(most\ recent
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How a result begins that reports an error. A page on error codes is not one, nor is an `error` that is null."""
+"""How a result begins that reports an error."""
 
 
 def check_words(evaluation: Evaluation | None, feedback: Feedback) -> str:

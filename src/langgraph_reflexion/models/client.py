@@ -35,7 +35,7 @@ SHORTEST = 5
 NO_MODEL = "no model is known yet that could reflect or judge: give model=..."
 
 HIGHEST_DEFAULT = 1.0
-"""The highest temperature at which a server samples where none is set."""
+"""Taken as the highest default temperature of any server."""
 
 ESTIMATED = "tokens: estimated, as the server counts none"
 """The note of a trial whose usage is an estimate."""

@@ -283,7 +283,8 @@ def test_an_agent_that_takes_a_text_is_refused():
 
 @pytest.mark.parametrize("name", [None, "the same"])
 @pytest.mark.parametrize("whole", [False, True])
-def test_messages_without_ids_of_their_own_are_told_from_those_of_earlier_trials(name, whole):
+@pytest.mark.parametrize("answer", ["Answer {}.", "Paris."])
+def test_messages_without_ids_of_their_own_are_told_from_those_of_earlier_trials(name, whole, answer):
     heard = []
     seen = []
 
@@ -294,7 +295,7 @@ def test_messages_without_ids_of_their_own_are_told_from_those_of_earlier_trials
         new = [
             AIMessage("", tool_calls=calls),
             ToolMessage(f"seen {number}", tool_call_id="call"),
-            AIMessage(f"Answer {number}.", id=name),
+            AIMessage(answer.format(number), id=name),
         ]
         return [*messages, *new] if whole else new
 
@@ -304,7 +305,7 @@ def test_messages_without_ids_of_their_own_are_told_from_those_of_earlier_trials
 
     going_on(agent, check, max_trials=3).invoke(INPUT)
     answered = "That was the answer."
-    assert seen == [(f"Answer {number}.", [f"seen {number}", answered]) for number in (1, 2, 3)]
+    assert seen == [(answer.format(number), [f"seen {number}", answered]) for number in (1, 2, 3)]
     trial = ["ai", "tool", "ai", "human"]
     assert heard == [["human"], ["human", *trial], ["human", *trial, *trial]]
 
