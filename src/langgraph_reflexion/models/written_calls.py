@@ -1,7 +1,8 @@
 """Tool calls that a model writes as text.
 
-Small models write a call in a block of code, as bare JSON, between `<tool_call>` and `</tool_call>`, or with the
-doubled braces in which some chat templates show it. Servers that read none of these pass it on as text.
+Small models write a call in a block of code, as bare JSON, between `<tool_call>` and `</tool_call>`, with the doubled
+braces in which some chat templates show it, or as a prompt shows the calls of an example: `name(key="value")`.
+Servers that read none of these pass it on as text.
 """
 
 import json
@@ -17,6 +18,10 @@ ARGUMENTS = ("arguments", "parameters")
 
 _TAG = re.compile(r"<tool_call>(?P<inside>.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```\w*[ \t]*\n(?P<inside>.*?)(?:```|\Z)", re.DOTALL)
+_OBSERVATION = re.compile(r"^[ \t]*Observation:", re.MULTILINE)
+_LINE_WITH_NAME = re.compile(r"^[ \t]*(?:Action:[ \t]*)?(?P<name>\w+)\(", re.MULTILINE)
+_KEY = re.compile(r"\s*(?P<key>\w+)\s*=\s*")
+_END = re.compile(r"\s*\)[ \t\"'`).;]*$", re.MULTILINE)
 _LINE_WITH_BRACE = re.compile(r"^[ \t]*\{", re.MULTILINE)
 
 
@@ -39,6 +44,17 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall
     """
     if len(text) > LONGEST:
         return text.strip(), []
+    # A result that the model has made up is not part of its reply.
+    made_up = _OBSERVATION.search(text)
+    if made_up:
+        said, calls = _read(text[: made_up.start()], names)
+        if calls:
+            return said, calls
+    return _read(text, names)
+
+
+def _read(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall]]:
+    """Return what a text says beside its calls, and the calls."""
     for form in (_TAG, _FENCE):
         said = text
         calls: list[WrittenCall] = []
@@ -50,12 +66,45 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall
         if calls:
             return said.strip(), calls
     begins = _LINE_WITH_BRACE.search(text)
-    if begins is None:
-        return text.strip(), []
-    calls = list(_calls_in(text[begins.start() :], names))
-    if not calls:
-        return text.strip(), []
-    return text[: begins.start()].strip(), calls
+    if begins is not None:
+        calls = list(_calls_in(text[begins.start() :], names))
+        if calls:
+            return text[: begins.start()].strip(), calls
+    return _read_shown(text, names)
+
+
+def _read_shown(text: str, names: Collection[str]) -> tuple[str, list[WrittenCall]]:
+    """Return what precedes the first call of the form `name(key="value")` on a line of its own, and that call.
+
+    What follows it, such as a result that the model has made up, is neither.
+    """
+    for found in _LINE_WITH_NAME.finditer(text):
+        if found["name"] not in names:
+            continue
+        args = _shown_arguments(text, found.end())
+        if args is not None:
+            return text[: found.start()].strip(), [WrittenCall(found["name"], args)]
+    return text.strip(), []
+
+
+def _shown_arguments(text: str, place: int) -> dict[str, Any] | None:
+    """Return the arguments that begin at a place of a text, as `call_text` writes them; None if none do.
+
+    Args:
+        text: The text.
+        place: The place after the opening bracket.
+    """
+    args: dict[str, Any] = {}
+    while key := _KEY.match(text, place):
+        try:
+            args[key["key"]], place = _SHOWN.raw_decode(text, key.end())
+        except (ValueError, RecursionError):
+            return None
+        if text[place : place + 1] == ",":
+            place += 1
+    if _END.match(text, place):
+        return args
+    return None
 
 
 def _calls_in(text: str, names: Collection[str]) -> Iterator[WrittenCall]:
@@ -87,6 +136,8 @@ def _refuse(constant: str) -> None:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
+_SHOWN = json.JSONDecoder(parse_constant=_refuse, strict=False)
+"""Reads texts with line ends in them, too, as a model writes a file's."""
 
 
 def _object_at_start(text: str) -> tuple[Any, str] | None:

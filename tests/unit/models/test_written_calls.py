@@ -48,6 +48,18 @@ WRITTEN = {
     ),
     "parameters": ('{"name": "search", "parameters": {"entity": "Rome"}}', "Rome"),
     "arguments as text": ('{"name": "search", "arguments": "{\\"entity\\": \\"Rome\\"}"}', "Rome"),
+    "as a prompt shows the calls of an example": ('Action: search(entity="Rome")', "Rome"),
+    "the same without a label": ('search(entity="Rome")', "Rome"),
+    "the same with too many brackets": ('search(entity="Rome")")', "Rome"),
+    "the same with a result that is made up": (
+        'Action: search(entity="Rome")\nObservation: Rome is a town.\nAction: search(entity="Bonn")',
+        "Rome",
+    ),
+    "JSON with a result that is made up": (
+        '{{"name": "search", "arguments": {"entity": "Rome"}}}}\nObservation: Rome is a town.\n```',
+        "Rome",
+    ),
+    "a line end in an argument": ('search(entity="Rome\nBonn")', "Rome\nBonn"),
     "braces in an argument": ('{"name": "search", "arguments": {"entity": "a }} b {{"}}', "a }} b {{"),
 }
 
@@ -61,6 +73,10 @@ NO_CALLS = {
     "an answer in JSON": '```json\n{"town": "Rome"}\n```',
     "cut off": '{"name": "search", "arguments": {"entity": "Ro',
     "a list": '["search"]',
+    "a shown call in prose": 'search(entity="Rome") would find it.',
+    "a shown call without a key": 'search("Rome")',
+    "a shown call that is cut off": 'search(entity="Ro',
+    "a shown call of an unknown tool": 'fly(entity="Rome")',
     "a name that is not a text": '{"name": ["search"], "arguments": {}}',
     "deep": "{" * 5000,
     "NaN": '{"name": "search", "arguments": {"entity": NaN}}',
