@@ -260,7 +260,7 @@ def test_around_an_agent_without_the_switch_nothing_changes():
 
 
 def told_after(messages, **options):
-    """Return the facts of a trial of an agent that leaves these messages, as its reflection is told them."""
+    """Return the facts that a reflection is given about a trial in which an agent left these messages."""
     model = ScriptedChatModel(replies=lambda prompt: "The next attempt must look elsewhere.")
     graph = create_reflexion(
         model,

@@ -88,7 +88,7 @@ def continued_by(
 
 
 def _with_ids(messages: Sequence[AnyMessage], trial: ContinuedTrial) -> list[AnyMessage]:
-    """Return the messages of a trial, each with an id, by which the next trial's new messages are told from them."""
+    """Return the messages of a trial, each with an id, so that the next trial's new messages can be told apart."""
     known: list[AnyMessage] = []
     for number, message in enumerate(messages, 1):
         if not message.id:

@@ -192,7 +192,7 @@ class Client:
         address = self._slots.address
         if address != other._slots.address:
             return
-        # Models of a provider have no address, and the provider is told by its class.
+        # A provider's models have no address; their class identifies the provider.
         if address or type(self.model) is type(other.model):
             self._server = other._server
 
