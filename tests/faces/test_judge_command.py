@@ -225,3 +225,9 @@ def test_an_environment_has_its_own_truth(home):
         True,
         False,
     )
+
+
+def test_several_models_cannot_judge(home):
+    status, out, err = call(home, "judge", "run", "--evaluator", "llm", "--model", "openai:a,openai:b")
+    assert (status, out) == (2, "")
+    assert "one model judges all trials" in " ".join(err.split())

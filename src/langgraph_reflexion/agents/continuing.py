@@ -11,7 +11,7 @@ from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_facts
 from langgraph_reflexion.memory.failure import check_words
 from langgraph_reflexion.prompts import Prompts
-from langgraph_reflexion.state import Attempt, ContinuedTrial, ReflexionState
+from langgraph_reflexion.state import Attempt, ContinuedTrial, EpisodeState, ReflexionState
 from langgraph_reflexion.support.text import as_text
 
 NOT_CALLED = "Not done: the attempt was stopped before this call."
@@ -78,21 +78,32 @@ def continued_by(
     """
     changed = trial.copy()
     changed["messages"] = _with_ids(_with_results(attempt, trial["trial"]), trial)
-    # Keys that this agent does not have are kept for the agents of later trials.
-    begun = trial["episode"]["snapshot"] or {}
     left = {key: value for key, value in attempt["state"].items() if key in own_keys}
-    state = begun.get("state", {}) | left
+    state = state_after(trial["episode"], left)
     changed["episode"] = trial["episode"].copy()
     changed["episode"]["snapshot"] = {"state": state, "world": world}
     return changed
 
 
+def state_after(episode: EpisodeState, left: dict[str, Any]) -> dict[str, Any]:
+    """Return the agents' state after a trial: what its agent has left, and the keys that this agent does not have.
+
+    Args:
+        episode: The trial's episode, with the state in which it began.
+        left: The state that its agent has left.
+    """
+    begun = episode["snapshot"] or {}
+    return {**begun.get("state", {}), **left}
+
+
 def _with_ids(messages: Sequence[AnyMessage], trial: ContinuedTrial) -> list[AnyMessage]:
-    """Return the messages of a trial, each with an id, so that the next trial's new messages can be told apart."""
+    """Give every message of a trial an id, so that the next trial's messages are not mistaken for them."""
+    task = trial["episode"]["task"]
     known: list[AnyMessage] = []
     for number, message in enumerate(messages, 1):
         if not message.id:
-            message = message.model_copy(update={"id": f"{trial['episode']['task']}:{trial['trial']}:{number}"})
+            made = f"{task}:{trial['trial']}:{number}"
+            message = message.model_copy(update={"id": made})
         known.append(message)
     return known
 

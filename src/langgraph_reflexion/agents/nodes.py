@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Overwrite
 
-from langgraph_reflexion.agents.continuing import continued_by
+from langgraph_reflexion.agents.continuing import continued_by, state_after
 from langgraph_reflexion.agents.runner import AgentNode, RunAgent
 from langgraph_reflexion.agents.state import BestAttempt, WrappedAgentState, copied
 from langgraph_reflexion.agents.transcript import steps_of
@@ -146,9 +146,7 @@ class EvaluateAgent(Evaluate):
             return BestAttempt(state={}, world=world, answer=None, kept=None)
         left = attempt["state"]
         if Strategy(self.rules.strategy).continues:
-            # What an earlier trial has left, and this one's agent does not know, is there still.
-            begun = state["episode"]["snapshot"] or {}
-            left = begun.get("state", {}) | left
+            left = state_after(state["episode"], left)
         return BestAttempt(
             state=left,
             world=world,

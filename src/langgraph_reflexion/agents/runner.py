@@ -163,7 +163,7 @@ class AgentTrial:
         foreign: set[str] = set()
         for agent in agents:
             foreign.update(agent.keys)
-        # A graph ignores keys that it does not have. Of a function of a state, its keys are not known.
+        # A graph ignores keys that it does not have, and a function of a state may read any.
         if not foreign or self.agent.form.kind != "field":
             return state
         return {key: value for key, value in state.items() if key not in foreign}

@@ -99,6 +99,8 @@ def _says_more(message: ToolMessage) -> bool:
     """Return whether a tool's result is more than the text that a step keeps of it."""
     if len(message.text) > LONGEST_MESSAGE:
         return True
+    if isinstance(message.content, str):
+        return False
     return any(isinstance(block, dict) and block.get("type") != "text" for block in message.content)
 
 

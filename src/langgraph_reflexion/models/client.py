@@ -183,7 +183,8 @@ class Client:
         if reflection_model is not None and reflection_model is not models[0]:
             second = cls(reflection_model, options, priced=priced, answered=answered)
         for number, client in enumerate([*clients, second]):
-            for earlier in clients[:number]:
+            # The first client of a server has its counts, and each later one shares them.
+            for earlier in reversed(clients[:number]):
                 client._share_server(earlier)
         return clients, second
 

@@ -14,7 +14,7 @@ from langgraph_reflexion.models.faults import is_bug, refused_option, to_fault
 from langgraph_reflexion.models.limits import ReplyLimits
 from langgraph_reflexion.models.replies import bounded, invalid_call, passing_reasoning, storable, with_content
 
-HIGHER = "a higher temperature"
+HIGHER_TEMPERATURE = "a higher temperature"
 """What a server refuses that takes the model's own temperature, but not the one that a request asks for."""
 
 EMPTY_LINES = "\n\n\n\n"
@@ -105,7 +105,7 @@ class Requests:
                 own = self._own_temperature
                 if refused == "temperature" and own is not None and sent["temperature"] != own:
                     options["temperature"] = own
-                    refused = HIGHER
+                    refused = HIGHER_TEMPERATURE
                 without.add(refused)
             else:
                 # A reply without these options shows that they were the reason.
@@ -135,7 +135,7 @@ class Requests:
                 "json_schema": {"name": "reply", "schema": request.schema, "strict": True},
             }
         temperature = self._own_temperature
-        takes_another = "temperature" in self._fields and HIGHER not in self._refused
+        takes_another = "temperature" in self._fields and HIGHER_TEMPERATURE not in self._refused
         if request.temperature is not None and takes_another:
             temperature = request.temperature
         if temperature is not None:
