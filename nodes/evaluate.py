@@ -24,7 +24,7 @@ from langgraph_reflexion.memory import AgentMemory
 from langgraph_reflexion.memory.facts import facts_of
 from langgraph_reflexion.memory.failure import answer_of
 from langgraph_reflexion.models.calls import LONGEST_NOTE, as_data, open_account
-from langgraph_reflexion.models.recorded import NO_GAIN, TRIALS_WITHOUT_GAIN
+from langgraph_reflexion.models.recorded import NO_GAIN, NO_TRUTH, TRIALS_WITHOUT_GAIN
 from langgraph_reflexion.nodes.approval import Approval
 from langgraph_reflexion.nodes.observe import actions_of
 from langgraph_reflexion.nodes.verdict import OVERRULED, decided
@@ -49,9 +49,6 @@ NO_THREAD = (
 )
 
 OUT_OF_TIME = "{} had not ended when a budget of seconds was used up"
-
-NO_TRUTH = "truth: unknown"
-"""Begins the note on a trial whose truth could not be asked."""
 
 TRUTH_ASKS = "truth= cannot ask a person with interrupt(): what nobody acts on must not pause a run"
 

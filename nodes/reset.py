@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
@@ -87,6 +88,11 @@ class Reset:
             "rejected": [],
         }
         update |= self.memory.lessons.begin(config)
+        if self.budgets.limits_run and "thread_id" not in config.get("configurable", {}):
+            # The same task may be played several times at once, and without a thread nothing else tells these apart.
+            update["account"] = uuid4().hex
+        if self.approval.reflections:
+            update["approved"] = None
         if self.memory.map:
             update["memory_map"] = None
         if self.memory.facts:
@@ -100,7 +106,10 @@ class Reset:
         update: Update = {}
         # Asked before anything else is done, as the node runs again once the person has answered.
         has_new_reflection = any(each["trial"] == state["trial"] for each in state["reflections"])
-        if self.approval.reflections and has_new_reflection:
+        # A fault may have kept the next trial from beginning after a person had decided.
+        is_decided = state.get("approved") == state["trial"]
+        if self.approval.reflections and has_new_reflection and not is_decided:
+            update["approved"] = state["trial"]
             update["reflections"] = approved(state)
             await self.memory.lessons.record_reflection(state, update["reflections"], config, approved=True)
         update["trial"] = state["trial"] + 1

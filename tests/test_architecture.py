@@ -13,7 +13,8 @@ FOLDERS = {"": ROOT / "src" / PACKAGE, **{name: ROOT / name for name in TOP}}
 
 LAYERS = """
     errors
-    support envs.sandbox
+    support
+    envs.sandbox
     prompts
     models
     envs

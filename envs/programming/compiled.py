@@ -14,7 +14,16 @@ from langgraph_reflexion.envs.programming.assemble import assemble
 from langgraph_reflexion.envs.programming.languages import LANGUAGES, Language
 from langgraph_reflexion.envs.programming.problems import Case, Problem
 from langgraph_reflexion.envs.programming.rust_source import call_in, cases_in, inner_call
-from langgraph_reflexion.envs.programming.values import COMPILER, LONGEST, Answer, as_line, ended_by, holds
+from langgraph_reflexion.envs.programming.values import (
+    COMPILER,
+    LONGEST,
+    Answer,
+    as_line,
+    ended_by,
+    holds,
+    hurried,
+    is_late,
+)
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.envs.sandbox.limits import MB
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
@@ -133,7 +142,8 @@ class CompiledGrader:
     ) -> list[Answer]:
         """Return the answers to the calls of a program.
 
-        If a call ends the program, with `each` the next one gets a new run; otherwise all later calls fail.
+        If a call ends the program, with `each` the next one gets a new run, and less time if that call was late;
+        otherwise all later calls fail.
         """
         answers: list[Answer] = []
         # Runtimes reserve more memory than they use.
@@ -141,6 +151,7 @@ class CompiledGrader:
         # The archive lies beside what is unpacked.
         disk = self._limits.disk + len(built.get(_MADE, b""))
         limits = replace(self._limits, memory=memory, disk=disk, result=self._limits.result + room)
+        whole = limits
         while len(answers) < count:
             first_call = len(answers)
             argv = [*language.run, str(first_call)]
@@ -159,6 +170,9 @@ class CompiledGrader:
             ended = Answer(error=ended_by(done, limits) or _ended(language, done))
             if each:
                 answers.append(ended)
+                if is_late(done):
+                    # The calls that are left share one run.
+                    limits = hurried(whole, tests=missing - 1)
             else:
                 answers += [ended] * missing
         return answers

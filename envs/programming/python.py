@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,17 @@ from langgraph_reflexion.envs.programming.python_source import (
 )
 from langgraph_reflexion.envs.programming.sandbox_runner import ENDED, UNCALLED, NotPlainError, decode, encode
 from langgraph_reflexion.envs.programming.unittest_source import RAISES_SOURCE
-from langgraph_reflexion.envs.programming.values import ROOM, Answer, Call, as_line, ended_by, holds, shown
+from langgraph_reflexion.envs.programming.values import (
+    ROOM,
+    Answer,
+    Call,
+    as_line,
+    ended_by,
+    holds,
+    hurried,
+    is_late,
+    shown,
+)
 from langgraph_reflexion.envs.sandbox import Limits, Policy, Result, Sandbox
 from langgraph_reflexion.errors import ConfigurationError, EnvironmentUnavailable
 
@@ -55,6 +66,8 @@ class Checked:
     """The line of the checks that failed."""
     last: str = ""
     """The last value that the candidate returned, as `repr` shows it."""
+    late: bool = False
+    """The checks or the candidate used up their time."""
 
 
 class PythonGrader:
@@ -102,7 +115,7 @@ class PythonGrader:
 
     def _failed_checks(self, problem: Problem, code: str) -> str | None:
         """Return where and why a candidate fails the hidden tests that are source; None if it passes."""
-        done = self._checks(code, problem.entry_point, problem.setup, problem.test)
+        done = self._checks(code, problem.entry_point, problem.setup, problem.test, self._limits)
         if done.outcome in ("inexpressible", "vacuous"):
             raise ConfigurationError(f"{problem.id}: its tests cannot be run: {done.why}")
         if done.outcome == "passed":
@@ -123,23 +136,19 @@ class PythonGrader:
         calls = [call_of(cases[test].call) for test in plain]
         answers = self._answers(code, problem.entry_point, calls, each=True)
         answer_to = dict(zip(plain, answers, strict=True))
+        late = any(answer.late for answer in answers)
         outcomes = []
         for test in tests:
             if test in answer_to:
                 outcomes.append(_compared(test, cases[test], answer_to[test]))
-            else:
-                outcomes.append(self._checked(problem, code, test))
+                continue
+            limits = self._limits
+            if late:
+                limits = hurried(limits)
+            done = self._checks(code, problem.entry_point, _setup(problem), test, limits)
+            late = late or done.late
+            outcomes.append(_checked(test, done))
         return outcomes
-
-    def _checked(self, problem: Problem, code: str, test: str) -> TestOutcome:
-        """Run a test that is more than a call, in its own process."""
-        done = self._checks(code, problem.entry_point, _setup(problem), test)
-        passed = done.outcome in ("passed", "vacuous")
-        error = ""
-        # An AssertionError says no more than that the test failed.
-        if not passed and not done.why.startswith("AssertionError"):
-            error = done.why
-        return TestOutcome(test, passed, output=done.last, error=error)
 
     def _expected(self, problem: Problem) -> list[Answer]:
         """Return the expected answers, if necessary by running the canonical solution."""
@@ -165,37 +174,48 @@ class PythonGrader:
         *,
         each: bool = False,
         room: int = 0,
+        late: bool = False,
     ) -> list[Answer]:
         """Return the answers to calls, made one after the other in one process.
 
-        If a call ends the process, with `each` the next one gets a new process; otherwise all later calls fail. The
-        limit of results grows by `room` bytes; parsing them takes the agent's time.
+        If a call ends the process, with `each` the next one gets a new process; otherwise all later calls fail. Once
+        a call was `late`, each gets a process of its own, and less time. The limit of results grows by `room` bytes;
+        parsing them takes the agent's time.
         """
         answers: list[Answer] = []
         limits = replace(self._limits, result=self._limits.result + room)
+        whole = limits
         while len(answers) < len(calls):
             rest = calls[len(answers) :]
+            if late:
+                rest = rest[:1]
+                limits = hurried(whole)
             done = self._run_candidate(code, entry_point, rest, limits)
             if done.status == "output" and each and len(rest) > 1:
                 # After a flood no result is kept.
                 for call in rest:
-                    answers += self._answers(code, entry_point, [call], room=room)
+                    [answer] = self._answers(code, entry_point, [call], room=room, late=late)
+                    late = late or answer.late
+                    answers.append(answer)
                 return answers
 
             # A candidate may write further lines: only one for each call counts.
             hello, *lines = done.result.split(b"\n")[: len(rest) + 1]
-            why_not_loaded = _why(hello, done, self._limits)
+            why_not_loaded = _why(hello, done, limits)
+            came: list[Answer] = []
             if why_not_loaded is None:
-                answers += [_answer(line) for line in lines if line]
+                came = [_answer(line) for line in lines if line]
+            answers += came
+            if len(came) == len(rest):
+                continue
 
             missing = len(calls) - len(answers)
-            if missing == 0:
-                break
-            ended = Answer(error=why_not_loaded or ended_by(done, self._limits) or ENDED)
+            ended = Answer(error=why_not_loaded or ended_by(done, limits) or ENDED, late=is_late(done))
             # A program that failed to load will fail to load again.
             again = each and why_not_loaded is None
             if again:
                 answers.append(ended)
+                late = late or ended.late
             else:
                 answers += [ended] * missing
         return answers
@@ -215,30 +235,24 @@ class PythonGrader:
         arguments = ["candidate", entry_point, str(_RESULT)]
         return self._run(arguments, {"solution.py": _to_file(code)}, limits, stdin="".join(lines))
 
-    def _checks(self, code: str, entry_point: str, setup: str, test: str) -> Checked:
-        """Run checks after `setup` in one process against a candidate in another."""
-        longer = self._longer_limits()
-        done, candidate = self._run_both(code, entry_point, setup, test, longer)
+    def _checks(self, code: str, entry_point: str, setup: str, test: str, limits: Limits) -> Checked:
+        """Run checks after `setup` in one process against a candidate in another, which has these limits."""
+        longer = _longer(limits)
+        done, candidate = self._run_both(code, entry_point, setup, test, limits, longer)
+        late = is_late(done) or is_late(candidate)
         message = _read(done.result)
         if "outcome" not in message:
             how = ended_by(done, longer) or "ended without an outcome"
-            return Checked("failed", f"the checks {how}")
-        outcome = _outcome(message)
+            return Checked("failed", f"the checks {how}", late=late)
+        outcome = replace(_outcome(message), late=late)
         # The checks only see that the candidate is gone. Its own process says why.
         if outcome.why == UNCALLED:
-            why_not_loaded = _why(b"", candidate, self._limits)
+            why_not_loaded = _why(b"", candidate, limits)
             return replace(outcome, why=why_not_loaded or UNCALLED)
         if outcome.why == ENDED:
-            limit = ended_by(candidate, self._limits)
+            limit = ended_by(candidate, limits)
             return replace(outcome, why=limit or ENDED)
         return outcome
-
-    def _longer_limits(self) -> Limits:
-        """Return the limits of checks, which wait for the candidate, and must not time out first."""
-        longer = replace(self._limits, cpu=2 * self._limits.cpu)
-        if self._limits.wall is not None:
-            longer = replace(longer, wall=2 * self._limits.wall)
-        return longer
 
     def _run_both(
         self,
@@ -247,6 +261,7 @@ class PythonGrader:
         setup: str,
         test: str,
         limits: Limits,
+        limits_of_checks: Limits,
     ) -> tuple[Result, Result]:
         """Run checks and a candidate at the same time, connected by a socket; return the result of each."""
         ours, theirs = socket.socketpair()
@@ -256,13 +271,14 @@ class PythonGrader:
             files = {"solution.py": _to_file(code)}
             # Closed after the run, so that the checks read the end of what the candidate sent.
             with theirs:
-                return self._run(arguments, files, self._limits, stdin=theirs.fileno())
+                return self._run(arguments, files, limits, stdin=theirs.fileno())
 
         with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(run_candidate)
+            # With the context, which says whether the run has been called off.
+            running = pool.submit(copy_context().run, run_candidate)
             files = {"setup.py": setup.encode(), "test.py": test.encode()}
             with ours:
-                checks = self._run(["checks", entry_point], files, limits, stdin=ours.fileno())
+                checks = self._run(["checks", entry_point], files, limits_of_checks, stdin=ours.fileno())
             candidate = running.result()
         return checks, candidate
 
@@ -284,6 +300,14 @@ class PythonGrader:
         return self._sandbox.run(argv, files=all_files, stdin=stdin, limits=limits, policy=_POLICY)
 
 
+def _longer(limits: Limits) -> Limits:
+    """Return the limits of checks, which wait for the candidate, and must not time out first."""
+    longer = replace(limits, cpu=2 * limits.cpu)
+    if limits.wall is not None:
+        longer = replace(longer, wall=2 * limits.wall)
+    return longer
+
+
 def _length_as_json(answers: Sequence[Answer]) -> int:
     length = 0
     for each in answers:
@@ -301,6 +325,16 @@ def _compared(test: str, case: Case, answer: Answer) -> TestOutcome:
         return TestOutcome(test, passed=False, wanted=wanted, error=answer.error)
     passed = holds(answer.value, case.comparison, expected, case.atol)
     return TestOutcome(test, passed, wanted, output=shown(answer.value))
+
+
+def _checked(test: str, done: Checked) -> TestOutcome:
+    """Return the outcome of a test that is more than a call."""
+    passed = done.outcome in ("passed", "vacuous")
+    error = ""
+    # An AssertionError says no more than that the test failed.
+    if not passed and not done.why.startswith("AssertionError"):
+        error = done.why
+    return TestOutcome(test, passed, output=done.last, error=error)
 
 
 def _outcome(message: dict[str, Any]) -> Checked:

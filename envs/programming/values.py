@@ -4,7 +4,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langgraph_reflexion.envs.sandbox import Limits, Result
@@ -29,6 +29,8 @@ class Answer:
     """What was raised, or ended the program, in one line; empty if it returned a plain value."""
     odd: bool = False
     """It returned a value that is not plain."""
+    late: bool = False
+    """It used up its time."""
 
 
 def shown(value: Any) -> str:
@@ -119,11 +121,28 @@ CANDIDATE = Limits(wall=120, cpu=20, memory=1024 * MB, result=MB)
 else the machine does, and are twice the original code's ten seconds, which a logged solution (HumanEval/129) nearly
 needs. A candidate that only waits is ended after two minutes."""
 
+HURRY = 10
+"""How many times less time a self-written test has after one that used up all of it, as more tests are likely to."""
+
 ROOM = 16 * MB
 """Bytes of the answers of a canonical solution."""
 
 COMPILER = Limits(wall=60, cpu=120, memory=4096 * MB, processes=256, descriptors=1024, disk=512 * MB)
 """The limits of compiling a candidate."""
+
+
+def is_late(done: Result) -> bool:
+    """Return whether a run has used up its time."""
+    return done.status in ("timeout", "cpu")
+
+
+def hurried(limits: Limits, tests: int = 1) -> Limits:
+    """Return the limits of some further self-written tests, after a late one."""
+    share = min(1.0, tests / HURRY)
+    shorter = replace(limits, cpu=limits.cpu * share)
+    if limits.wall is not None:
+        shorter = replace(shorter, wall=limits.wall * share)
+    return shorter
 
 
 def ended_by(done: Result, limits: Limits) -> str:

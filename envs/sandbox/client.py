@@ -18,10 +18,13 @@ from langgraph_reflexion.envs.sandbox.helper.supervisor import START_SECONDS
 from langgraph_reflexion.envs.sandbox.limits import Limits
 from langgraph_reflexion.envs.sandbox.types import Result, Status
 from langgraph_reflexion.errors import EnvironmentFault
+from langgraph_reflexion.support.sync import is_called_off
 
 BOOT = os.path.realpath(bootstrap.__file__)
 _FLOOD = 256
 _COLLECTED = 64
+_POLL_SECONDS = 0.2
+"""How often a run looks whether it has been called off."""
 _GRACE_SECONDS = 30.0
 """Seconds after its last limit in which a run must have been ended and cleaned up."""
 
@@ -120,7 +123,7 @@ def carry_out(request: protocol.Request, stdin: bytes | int = b"") -> Result:
         stdin: Its standard input, or a descriptor, unless it inherits this process's streams.
 
     Raises:
-        EnvironmentFault: the sandbox failed to start, or was lost.
+        EnvironmentFault: the sandbox failed to start, was lost, or was called off (`is_called_off`).
     """
     with contextlib.ExitStack() as ours:
         selector = ours.enter_context(selectors.DefaultSelector())
@@ -205,8 +208,10 @@ def _read(
         left = latest - time.monotonic()
         if left <= 0:
             raise EnvironmentFault("the sandbox did not end in time")
-        # A selector accepts no infinite timeout.
-        for key, _ in selector.select(min(left, 3600)):
+        # Otherwise, whoever presses Ctrl-C would wait for the end of the command.
+        if is_called_off():
+            raise EnvironmentFault("the command was called off")
+        for key, _ in selector.select(min(left, _POLL_SECONDS)):
             data = os.read(key.fd, 1 << 16)
             # The other end is closed, in all processes that had it.
             if not data:

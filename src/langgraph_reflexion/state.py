@@ -236,6 +236,10 @@ class ReflexionState(TypedDict, total=False):
     """The replies of the actor `tools` in the current trial, by step: they go back to the model as they came."""
     sent_prompts: NotRequired[list[SentCall]]
     """What models were sent in the current trial, and their replies, if the config asks for it (`RECORD_PROMPTS`)."""
+    account: NotRequired[str]
+    """The name of the task's account in the run's budget, where no thread tells it from the same task at once."""
+    approved: NotRequired[int | None]
+    """The last trial of the task whose reflection a person has decided about (`Approval.reflections`)."""
     lesson_key: NotRequired[str]
     """The name under which the task's own lessons are written."""
 

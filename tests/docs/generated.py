@@ -90,6 +90,16 @@ def profiles():
     return "\n".join(rows)
 
 
+def defaults():
+    """What each environment plays under the profile of the paper, if nothing else is asked for."""
+    rows = ["| | actor | strategy | evaluator | feedback |", "|---|---|---|---|---|"]
+    for name in ENVIRONMENTS:
+        of = PROFILES["paper"].resolve(environment_class(name))
+        cells = [f"`{value}`" for value in (name, of.actor, of.strategy, of.evaluator, of.feedback)]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def with_whole_help(text, command):
     """Return the reference with what each command does, which the lists of commands cut short."""
     commands = {}
@@ -135,6 +145,7 @@ def rivals(world):
 def writers():
     """Every generated part by its name."""
     found = {"command line": command_line, "layers": layers, "names in short": in_short, "profiles": profiles}
+    found["defaults"] = defaults
     for page in {group.page for group in GROUPS}:
         found[f"names of {page}"] = lambda page=page: in_full(page)
     found["rivals"] = lambda: "\n".join(together(RECORDED))

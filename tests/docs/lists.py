@@ -36,8 +36,9 @@ ELSEWHERE = {
     "python tree.py > tree.txt": "needs openinference-instrumentation-langchain; loop/test_tracing.py has the tree,"
     " and faces/test_pages.py the tokens",
     "export LANGSMITH_TRACING=true LANGSMITH_API_KEY=...": "needs a key; loop/test_tracing.py has an endpoint",
-    "langgraph-reflexion run my_agent.py:agent --tasks openai/gsm8k --subset main --split test --limit 20"
-    " --evaluator exact": "needs the network; tests/faces/test_datasets.py has a server",
+    "python -m venv fetch && fetch/bin/pip install alfworld && fetch/bin/alfworld-download": "downloads the games",
+    "langgraph-reflexion run solver.py:agent --tasks openai/gsm8k --subset main --split test --limit 20"
+    " --evaluator checks.py:number": "needs the network; tests/faces/test_datasets.py has a server",
     "langgraph-reflexion run my_agent.py:agent --tasks data/capitals --split test --answer-field answers.text"
     " --evaluator llm": "needs an extra; tests/faces/test_datasets.py has such a folder",
     "langgraph-reflexion run langgraph_reflexion.adapters.tau2:Tau2Environment --domain airline"

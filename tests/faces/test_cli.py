@@ -118,6 +118,9 @@ def test_run_is_recorded_and_reported_without_the_key(home, server):
         (["run", ENV, "--limit", "0"], "--limit must be greater than or equal to 1\n"),
         (["run", ENV, "--model", "opneai:gpt-4o-mini"], "(did you mean openai?)"),
         (["run", ENV, "--cache", "toys/guessing.py/kept.db"], "guessing.py"),
+        (["experiment", "none.toml", "--like", "runs"], "--dry-run with it"),
+        (["experiment", "none.toml", "--dry-run", "--fail-below", "0.5"], "runs nothing that --fail-below"),
+        (["show", "runs", "1", "--trial", "1", "--prompt", "1"], "leave --trial out"),
     ],
 )
 def test_invalid_arguments_print_one_line(home, args, word):
@@ -550,6 +553,19 @@ def test_after_a_broken_template_a_run_goes_on_with_the_mended_one(mine):
     assert "reflect.md, line 1: UndefinedError: 'task' is undefined: its values are " in errors
 
     template.write_text("Say in a sentence what went wrong.")
+    # A run that cannot be opened stays as it is, and can still go on with the mended prompt.
+    run_json = mine / "run" / "run.json"
+    before = json.loads(run_json.read_text())
+    checkpoints = mine / "run" / "checkpoints.db"
+    kept = checkpoints.read_bytes()
+    checkpoints.write_bytes(b"no database, but as long as one " * 500)
+    assert call(mine, *command)[0] != 0
+    checkpoints.write_bytes(kept)
+    after = json.loads(run_json.read_text())
+    assert after["errors"] == before["errors"]
+    assert after["seconds"] >= before["seconds"]
+    assert "{{ task }}" in (mine / "run" / "prompts" / "reflect.md").read_text()
+
     status, out, _ = call(mine, *command)
     said = " ".join(out.split())
     assert (status, "prompts/reflect.md was changed while it went on" in said) == (0, True)

@@ -147,6 +147,10 @@ def test_a_verdict_that_is_unverified_is_no_error(home):
     [report] = report_of(home, "--evaluator", "none")["reports"]
     assert (report["unverified"], report["false_negative"], report["true_negative"]) == (6, 0, 0)
     assert "Errors" not in call(home, "judge", "run", "--evaluator", "none")[1]
+    both = json.loads(
+        call(home, "judge", "run", "--evaluator", "none", "--evaluator", "checks.py:lenient", "--json")[1]
+    )
+    assert both["paired"]["tasks"] == 0, "of nothing that was checked by both can one be right more often"
 
 
 def test_a_bug_is_told_with_the_trial(home):
@@ -185,6 +189,7 @@ def test_trouble_outside_is_a_fault_and_no_verdict(home):
         (("--evaluator", "checks.py:talks"), "reads the messages of a trial, which the run has not recorded"),
         (("--evaluator", "environment"), "for an agent, choose one of exact, llm"),
         (("--evaluator", "exakt"), "did you mean exact?"),
+        (("--evaluator", "exact", "--answer-field", "x"), "give --tasks with it"),
         (("--evaluator", "llm", "--evaluator", "llm"), "or two different ones"),
         (("--evaluator", "exact", "--truth", "llm"), "what a model says is a verdict"),
         (("--evaluator", "checks.py:short", "--truth", "checks.py:unknown", "--retries", "1"), "no route"),

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.exceptions import OutputParserException
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import ToolException
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
@@ -152,6 +154,15 @@ def test_an_agent_that_meets_trouble_is_a_fault_that_can_be_tried_again():
     broken = False
     graph.update_state(THREAD, *lr.resume_point(graph.get_state(THREAD).values))
     assert graph.invoke(None, THREAD)["status"] == "solved"
+
+
+@pytest.mark.parametrize("error", [OutputParserException("no JSON"), ToolException("no such item")])
+def test_what_a_parser_or_a_tool_raises_is_no_trouble_outside(error):
+    def answering(messages: list[Any]) -> str:
+        raise error
+
+    with pytest.raises(type(error)):
+        solve(RunnableLambda(answering))
 
 
 @pytest.mark.slow

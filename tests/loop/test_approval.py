@@ -5,7 +5,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
-from langgraph_reflexion import Approval, ConfigurationError, ReflexionState
+from langgraph_reflexion import (
+    Approval,
+    ConfigurationError,
+    ModelOptions,
+    ReflexionState,
+    WrappedAgent,
+    create_reflexion,
+    resume_point,
+)
+from langgraph_reflexion.support.retries import Retries
+from langgraph_reflexion.testing import ScriptedChatModel
 from tests.support.toys import INPUT, THREAD, Counter, compiled
 
 WIN = ["Action: add 1", "Action: add 1", "Action: add 1"]
@@ -115,6 +125,35 @@ async def test_a_reflection_waits_for_approval(answer, kept):
     assert final["reflections"] == ([{"trial": 1, "text": kept}] if kept else [])
     prompt = model.prompts[len(FAIL)][1].content
     assert [text in prompt for text in (FAIL[-1], kept or "Trial 1")] == [kept == FAIL[-1], bool(kept)]
+
+
+def test_a_person_who_has_decided_is_not_asked_again_after_a_fault():
+    resets = []
+
+    def reset(task):
+        resets.append(task)
+        if len(resets) == 2:
+            raise ConnectionError("down")
+
+    model = ScriptedChatModel(replies=lambda messages: "The next attempt must count the words.")
+    graph = create_reflexion(
+        model,
+        actor=WrappedAgent(lambda task: "x", reset=reset),
+        evaluator=lambda result: (False, "no"),
+        max_trials=2,
+        approval=Approval(reflections=True),
+        options=ModelOptions(retries=Retries(attempts=1)),
+    ).compile(checkpointer=InMemorySaver())
+    assert asked(graph.invoke({"task": "Count."}, THREAD))["name"] == "reflection"
+    faulted = graph.invoke(edit("reflection", text="Edited by a person."), THREAD)
+    assert faulted["status"] == "fault"
+    graph.update_state(THREAD, *resume_point(graph.get_state(THREAD).values))
+    final = graph.invoke(None, THREAD)
+    assert "__interrupt__" not in final
+    assert (final["status"], final["trial"]) == ("failed", 2)
+    assert [each["text"] for each in final["reflections"]] == ["Edited by a person."]
+    # Another task on the thread is another matter.
+    assert asked(graph.invoke({"task": "Count once more."}, THREAD))["name"] == "reflection"
 
 
 def test_without_a_checkpointer_pauses_are_refused_before_anything_happens():

@@ -151,6 +151,18 @@ def test_the_budget_of_a_run_is_shared_by_its_tasks_and_threads(task, thread):
     assert sum(record["actions"] for record in stopped["trials"]) == 8
 
 
+async def test_a_task_that_is_played_several_times_at_once_is_charged_each_time():
+    model = ScriptedChatModel(replies=lambda messages: "29")
+    budgets = lr.Budgets(run=lr.Budget(llm_calls=5))
+    agent = create_agent(model, tools=[])
+    options = {"strategy": "retry", "max_trials": 4, "budgets": budgets}
+    graph = lr.create_reflexion(actor=agent, evaluator=lambda result: False, **options).compile()
+    finals = await graph.abatch([{"task": "How many days?"}] * 8)
+    assert {final["status"] for final in finals} == {"budget"}
+    # Each may have had a call in flight.
+    assert len(model.prompts) <= 5 + 8
+
+
 def test_a_fork_is_charged_for_its_own_actions():
     together = graph(lr.Budgets(run=lr.Budget(actions=20)), InMemorySaver())
     together.invoke(INPUT, THREAD)

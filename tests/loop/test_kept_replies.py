@@ -10,7 +10,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError
+from langgraph_reflexion import ConfigurationError, ModelOptions, ReflexionError, create_reflexion
+from langgraph_reflexion.models.recorded import all_tokens
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.support.retries import Retries
 from langgraph_reflexion.testing import MissingReply, RecordedChatModel, Recorder, ScriptedChatModel, ScriptExhausted
@@ -35,6 +36,65 @@ def test_a_repeated_run_is_answered_from_the_cache_and_costs_nothing():
     assert sum(usage["cached_calls"] for usage in spent) == 15
     assert {(usage["llm_calls"], usage["input_tokens"], usage["cost"]) for usage in spent} == {(0, 0, 0.0)}
     assert again["trajectory"] == first["trajectory"]
+    for paid, free in zip(first["trials"], again["trials"], strict=True):
+        tokens = [all_tokens(usage) for usage in paid["usage"].values()]
+        assert sum(tokens) > 0
+        assert [all_tokens(usage) for usage in free["usage"].values()] == tokens
+
+
+class AlteredCache(InMemoryCache):
+    """Somebody else has written what its replies have cost."""
+
+    def __init__(self, paid):
+        super().__init__()
+        self.paid = paid
+
+    async def aset(self, pairs):
+        await super().aset({key: (value | {"paid": self.paid}, ttl) for key, (value, ttl) in pairs.items()})
+
+
+NOTHING_PAID = {"llm_calls": 1, "input_tokens": 0, "output_tokens": 0, "cost": 0.0}
+
+
+@pytest.mark.parametrize(
+    "paid", [None, {}, "none", NOTHING_PAID | {"input_tokens": -5}, NOTHING_PAID | {"cost": float("nan")}]
+)
+def test_a_cached_reply_without_a_proper_cost_is_refused(paid):
+    cache = AlteredCache(paid)
+    played(cache)
+    with pytest.raises(ConfigurationError, match="a value that is not a reply"):
+        played(cache)
+
+
+def test_a_reply_out_of_two_caches_keeps_its_tokens():
+    cache = InMemoryCache()
+    both = {"options": ModelOptions(cache=cache), "max_trials": 1}
+    of_langchain = LangChainCache()
+    spent = []
+    # The first reply is paid for, the second is LangChain's, the third ours.
+    for options in ({}, both, both):
+        model = ScriptedChatModel(replies=counting_badly, cache=of_langchain, seed=None)
+        spent.append(play(model, **{"max_trials": 1, **options})[0]["usage"]["act"])
+    assert [usage["cached_calls"] for usage in spent] == [0, 5, 5]
+    assert len({all_tokens(usage) for usage in spent}) == 1
+
+
+def test_a_reply_that_is_found_again_in_its_own_step_is_paid_once():
+    tries = []
+
+    def flaky(result):
+        tries.append(result)
+        if len(tries) < 3:
+            raise ConnectionError("down")
+        return True
+
+    used = {"input_tokens": 90, "output_tokens": 10, "total_tokens": 100}
+    model = ScriptedChatModel(replies=lambda messages: AIMessage("Verdict: yes", usage_metadata=used))
+    options = ModelOptions(cache=InMemoryCache(), retries=Retries(attempts=3, first_wait=0.01))
+    graph = create_reflexion(model, actor=lambda task: "a", evaluator=["llm", flaky], options=options).compile()
+    usage = graph.invoke({"task": "Say a."})["trials"][0]["usage"]["evaluate"]
+    assert len(model.prompts) == 1
+    assert (usage["llm_calls"], usage["input_tokens"], usage["cached_calls"]) == (1, 90, 2)
 
 
 class FullCache(InMemoryCache):
@@ -81,6 +141,7 @@ def test_replies_from_langchains_cache_are_not_charged():
     first, second = (play(model, max_trials=1)[0]["usage"]["act"] for _ in range(2))
     assert (first["llm_calls"], first["cached_calls"]) == (5, 0)
     assert (second["llm_calls"], second["cached_calls"], second["input_tokens"]) == (0, 5, 0)
+    assert all_tokens(second) == all_tokens(first) > 0
 
 
 USED = {"input_tokens": 90, "output_tokens": 10, "total_tokens": 100}

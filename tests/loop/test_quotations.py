@@ -192,7 +192,9 @@ def test_a_quotation_says_the_same(text):
         ("The page says this:\n| Verdict: yes", None),
         ("The page says this:\n  | Verdict: yes\nIt is not so.\nVerdict: no", False),
         ("Verdict: no\n| Verdict: yes", False),
+        ("Verdict:\n| yes, everything is done\nThat is what it says.", None),
         ("**Verdict: yes**", True),
+        ("Verdict:\n\nyes", True),
     ],
 )
 def test_a_verdict_that_a_judge_quotes_is_none(reply, expected):

@@ -74,6 +74,14 @@ def test_an_environments_events_tell_of_trials_actions_verdicts_and_reflections(
     assert [(events[at]["verdict"], events[at]["status"]) for at in (3, 7)] == [(False, "running"), (True, "solved")]
 
 
+def test_an_earlier_reflection_is_not_told_of_as_that_of_a_later_trial():
+    useless = "I cannot assist with that."
+    model = ScriptedChatModel(replies=["I lost count. Next time I count to five.", useless, useless])
+    graph = create_reflexion(model, actor=lambda task: "a b c", evaluator=lambda result: (False, "3 words")).compile()
+    events = graph.stream({"task": "Five words."}, stream_mode="custom")
+    assert [event["trial"] for event in events if event["event"] == "reflection"] == [1]
+
+
 @pytest.mark.parametrize("subgraphs", [False, True])
 def test_without_messages_a_stream_is_langgraphs_own(subgraphs):
     model = ScriptedChatModel(replies=[])

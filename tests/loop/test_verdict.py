@@ -134,6 +134,12 @@ def test_an_evaluator_returns_a_verdict_in_several_forms(evaluator, score, words
     json.dumps(final)
 
 
+@pytest.mark.parametrize(("score", "success"), [(1.0, False), (0.7, True)])
+def test_the_verdict_in_an_evaluation_counts_whatever_its_score(score, success):
+    final, _ = played([BAD], evaluator=lambda *_: {"success": success, "score": score, "feedback": "why"})
+    assert final["evaluation"] == {"success": success, "score": score, "feedback": "why"}
+
+
 @pytest.mark.parametrize(
     ("returned", "error"),
     [(None, "return"), (("yes", 1.0), "return"), ({"feedback": "?"}, "return"), (float("nan"), "finite")],

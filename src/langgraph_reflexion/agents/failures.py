@@ -1,11 +1,16 @@
 """What a wrapped agent raises: a signal for others, trouble outside, or a bug."""
 
+from langchain_core.exceptions import OutputParserException
+from langchain_core.tools import ToolException
 from langgraph.errors import GraphBubbleUp
 from langgraph.pregel.remote import RemoteException
 
 from langgraph_reflexion.errors import Fault, ModelFault, ReflexionError, is_trouble
 from langgraph_reflexion.models.faults import is_client_error, to_fault
 from langgraph_reflexion.support.text import one_line
+
+OF_THE_AGENT = (OutputParserException, ToolException)
+"""LangChain's exceptions that no model client raises: a parser at the end of a chain does, or a tool."""
 
 
 def is_signal(error: Exception) -> bool:
@@ -23,7 +28,7 @@ def failure_in_words(error: Exception) -> str:
         ModelFault: it is permanent, and ends the run.
         Exception: the error itself, if it is a bug in the agent or in one of its tools.
     """
-    by_client = is_client_error(error)
+    by_client = is_client_error(error) and not isinstance(error, OF_THE_AGENT)
     is_outside = by_client or is_trouble(error) or isinstance(error, RemoteException)
     if not is_outside:
         raise error

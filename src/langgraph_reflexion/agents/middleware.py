@@ -13,6 +13,7 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.runtime import Runtime
 
 from langgraph_reflexion.agents.continuing import said_since
+from langgraph_reflexion.agents.found_model import FoundModelClient
 from langgraph_reflexion.agents.middleware_calls import Request, Response, called, in_trial, own_of
 from langgraph_reflexion.agents.middleware_messages import abandoned, after_task, conversation_update, finished
 from langgraph_reflexion.agents.middleware_state import (
@@ -21,6 +22,7 @@ from langgraph_reflexion.agents.middleware_state import (
     ReflexionAgentState,
     after_node,
     after_trial,
+    seconds_until,
 )
 from langgraph_reflexion.agents.nodes import EvaluateAgent, ResetAgent
 from langgraph_reflexion.agents.state import WrappedAgentState
@@ -83,9 +85,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         model: Writes the reflections and judges; a chat model, or its name. The agent's own unless given.
         evaluator: Scores an answer: a function of `(task, result)`, or of any of `task`, `result`, `messages`,
             `state` and `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`; `llm` (the
-            model reads the trajectory); an `Evaluator` such as `CommandEvaluator("pytest -q")`; or a list of these,
-            all of which have to accept the answer. The result is the
-            text of the last AI message, or the structured response as plain data.
+            model reads the trajectory), or another name of `create_reflexion`'s for agents; an `Evaluator` such as
+            `CommandEvaluator("pytest -q")`; or a list of these, all of which have to accept the answer. The result is
+            the text of the last AI message, or the structured response as plain data.
         truth: As for `create_reflexion`.
         reset: Resets what the agent changes outside its state: a function that is called with the task's text before
             each trial, and may return an update of the agent's state; or a `World`, such as a `WorkspaceFolder`.
@@ -114,7 +116,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self,
         model: BaseChatModel | str | list[Any] | None = None,
         *,
-        evaluator: Evaluator | AllOf | list[Any] | Callable[..., Any] | Literal["llm"],
+        evaluator: Evaluator | AllOf | list[Any] | Callable[..., Any] | str,
         truth: Evaluator | Callable[..., Any] | Literal["exact"] | None = None,
         reset: ResetFunction | World | None = None,
         heuristic: HeuristicFunction | None = None,
@@ -158,13 +160,14 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         self._fresh = environment.fresh
         self._prices = options.prices
         self._own = PrivateState(state_schema)
-        self._finds_model = model is None
         self._strategy = Strategy(rules.strategy)
         self._budgets = budgets
         self._pauses = approval.pauses
 
         # Taken as answered, so that a server that is down does not discard the agent's answer.
-        client = Client(model, options, priced=budgets.limits_cost, answered=True)
+        client: Client = FoundModelClient(options, priced=budgets.limits_cost)
+        if model is not None:
+            client = Client(model, options, priced=budgets.limits_cost, answered=True)
         kept = make_memory(memory, environment, client, self.prompts, rules, budgets, options, approval.reflections)
         judge = make_evaluator(evaluator, client, None, environment, self.prompts, rules, options.seed)
         known = make_truth(truth, client, None, environment, self.prompts, rules, options.seed)
@@ -218,17 +221,19 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         return {"reflexion": {**own, "trials": trials, "clock": time.time()}, "jump_to": "end"}
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> Response:
+        found = self._found_in(request)
         with ambient(in_trial(request)):
             response = handler(self._with_lessons(request))
-        return called(request, response)
+        return called(request, response, found)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> Response:
         """Call the model with the lessons after the task, in a message that the conversation does not keep."""
+        found = self._found_in(request)
         with ambient(in_trial(request)):
             response = await handler(self._with_lessons(request))
-        return called(request, response)
+        return called(request, response, found)
 
     @hook_config(can_jump_to=["model", "end"])
     async def aafter_agent(self, state: ReflexionAgentState, runtime: Runtime[Any]) -> Update | None:
@@ -258,6 +263,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             # It is as the evaluator has left it.
             trials = own["trials"].copy()
         else:
+            own = {**own, "clock": time.time()}
             emit("observe", trials, {"trajectory": trials["trajectory"]})
         trials = await self._judged(own, trials, config)
         if trials.get("proposed_evaluation"):
@@ -295,7 +301,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         attempt = Attempt(
             messages=done,
             ended=ended,
-            result=result_of(state, done),
+            result=result_of(state, done, stopped=not ended),
             state=self._own.of(state),
         )
         if is_cut_off(done):
@@ -306,6 +312,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     async def _judged(
         self, own: MiddlewareState, trials: WrappedAgentState, config: RunnableConfig
     ) -> WrappedAgentState:
+        self._choose_model(own)
         # The evaluator sees the conversation.
         trials["messages"] = own["given"]
         return await after_node("evaluate", self._evaluate, trials, config)
@@ -320,6 +327,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         is_due = trials["status"] == "failed" and self.reflect.is_due(trials)
         if trials["status"] != "running" and not is_due:
             return trials
+        self._choose_model(own)
         trials["messages"] = own["given"]
         return await after_node("reflect", self.reflect, trials, config)
 
@@ -340,6 +348,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
         """Reset, and give the agent the state that `reset` returned."""
+        self._choose_model(own)
         trials = await after_node("reset", self._reset, own["trials"], config)
         snapshot = trials["episode"]["snapshot"] or {}
         made = snapshot.get("state") or {}
@@ -350,6 +359,7 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
                 update[key] = value
         if trials["stop_reason"]:
             update["jump_to"] = "end"
+        trials = trials | WrappedAgentState(seconds=seconds_until(own, trials))
         update["reflexion"] = {**own, "trials": trials, "over": False, "clock": time.time()}
         return update
 
@@ -365,13 +375,21 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         return trials | WrappedAgentState(
             trajectory=steps_of(done),
             usage=usage,
-            seconds=trials["seconds"] + time.time() - own["clock"],
+            seconds=seconds_until(own, trials),
         )
 
+    def _found_in(self, request: Request) -> str | None:
+        """Return the name under which the agent's model is known from now on; None if another one was given."""
+        if isinstance(self._client, FoundModelClient):
+            return self._client.found(request.model)
+        return None
+
+    def _choose_model(self, own: MiddlewareState) -> None:
+        """Judge and reflect with the model that the agent has called in this run."""
+        if isinstance(self._client, FoundModelClient):
+            self._client.choose(own.get("model"))
+
     def _with_lessons(self, request: Request) -> Request:
-        # The agent's own model is known from its first call on.
-        if self._finds_model:
-            self._client.bind(request.model)
         own = own_of(request)
         lessons = lessons_for(own["trials"], self.prompts, self.rules, fresh=self._fresh)
         if not lessons:

@@ -26,10 +26,19 @@ def in_trial(request: Request) -> RunnableConfig:
     return merge_configs(ensure_config(), {"metadata": metadata})
 
 
-def called(request: Request, response: ModelResponse[Any]) -> Response:
-    """Return the response, and record in the state that the model was called in this trial."""
+def called(request: Request, response: ModelResponse[Any], model: str | None) -> Response:
+    """Return the response, and record in the state that the model was called in this trial.
+
+    Args:
+        request: The call.
+        response: Its response.
+        model: The name of the agent's model; None if another one reflects.
+    """
     own = own_of(request)
     # An earlier call of the trial has recorded it.
     if own["called"]:
         return response
-    return ExtendedModelResponse(response, Command(update={"reflexion": {**own, "called": True}}))
+    now: MiddlewareState = {**own, "called": True}
+    if model is not None:
+        now["model"] = model
+    return ExtendedModelResponse(response, Command(update={"reflexion": now}))

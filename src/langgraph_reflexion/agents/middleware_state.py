@@ -38,6 +38,8 @@ class MiddlewareState(TypedDict):
     """Whether the trial is over, and the next one is still to begin."""
     clock: float
     """When the trial's seconds were last counted."""
+    model: NotRequired[str]
+    """The name under which the middleware knows the model that the agent has called."""
 
 
 class ReflexionAgentState(AgentState[Any]):
@@ -99,12 +101,17 @@ def after_trial(own: MiddlewareState, trials: WrappedAgentState, response: Any) 
         trials = trials | WrappedAgentState(attempt=None)
     return {
         **own,
-        "trials": trials,
+        "trials": trials | WrappedAgentState(seconds=seconds_until(own, trials)),
         "unjudged_response": kept_response,
         "called": False,
         "over": True,
         "clock": time.time(),
     }
+
+
+def seconds_until(own: MiddlewareState, trials: WrappedAgentState) -> float:
+    """Return the seconds of a task until now, where those until `own["clock"]` have been counted."""
+    return trials["seconds"] + time.time() - own["clock"]
 
 
 def at_evaluation(own: MiddlewareState) -> MiddlewareState | None:

@@ -242,16 +242,16 @@ class AgentTrial:
         self.output = output
         # Agents may shorten their history, so collect the messages of all outputs.
         self.messages |= messages_in(output, self.given, self.sent)
-        if self.last:
-            self.ended = ""
-            return True
         if not isinstance(self.runnable, PregelProtocol):
             return False
         messages = list(self.messages.values())
         if not self._is_to_stop(messages):
+            # The heuristic may see no loop any more: then the agent goes on, as `heuristic_check` would have it.
+            self.last = False
             return False
         # An agent that has just answered is usually done; otherwise it is stopped after its next step.
-        if messages and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls:
+        has_answered = bool(messages) and isinstance(messages[-1], AIMessage) and not messages[-1].tool_calls
+        if has_answered and not self.last:
             self.last = True
             return False
         self.ended = ""
@@ -330,7 +330,7 @@ class AgentTrial:
         attempt = Attempt(
             messages=messages,
             ended=self.ended,
-            result=result_of(self.output, messages),
+            result=result_of(self.output, messages, stopped=self.ended != "terminated"),
             state=state_of(self.output, self.agent.keys),
         )
         if is_cut_off(messages):
@@ -343,15 +343,30 @@ class AgentTrial:
     def _handed_on(self, command: Command[Any]) -> Command[Any]:
         """Return a hand-off to the graph around this one, without the messages that only the agent was given."""
         update = command.update
+        if isinstance(update, list | tuple):
+            # LangGraph also takes pairs of a key and its value.
+            update = dict(update)
         if isinstance(update, dict) and "messages" in update:
             known = {message.id for message in self.state.get("messages", [])}
             given = {message.id for message in self.given}
             # The task with its lessons, which were told to the agent alone.
             only_given = given - known
-            said = [each for each in update["messages"] if each.id not in only_given]
+            said = update["messages"]
+            if not isinstance(said, list):
+                said = [said]
+            said = [each for each in said if _id_of(each) not in only_given]
             update = {**update, "messages": said}
         # LangGraph has put the name of this graph in place of `PARENT` when the command left the agent's.
         return replace(command, graph=Command.PARENT, update=update)
+
+
+def _id_of(message: Any) -> str | None:
+    """Return the id of a message in any form that LangGraph takes; None if it has none."""
+    if isinstance(message, BaseMessage):
+        return message.id
+    if isinstance(message, dict):
+        return message.get("id")
+    return None
 
 
 def _stopped_by(fault: str) -> Update:

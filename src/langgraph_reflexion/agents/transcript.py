@@ -69,7 +69,7 @@ class Transcript:
         for call in calls:
             name = sanitize(call["name"])
             args = as_plain(call["args"])
-            written = sanitize(call_text(call["name"], call["args"]))[:LONGEST_MESSAGE]
+            written = sanitize(call_text(name, args))[:LONGEST_MESSAGE]
             action = Action(name=name, args=args, text=written)
             self._open_calls[call["id"] or ""] = len(self._steps)
             self._add_step(thought, action, UNANSWERED)
@@ -124,11 +124,19 @@ def input_messages(given: Any) -> list[BaseMessage]:
     return [HumanMessage(json.dumps(plain(given), ensure_ascii=False))]
 
 
-def result_of(output: Any, messages: Sequence[BaseMessage]) -> Any:
-    """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output."""
+def result_of(output: Any, messages: Sequence[BaseMessage], *, stopped: bool = False) -> Any:
+    """Return an agent's result as JSON-like data: its structured response, its last message's text, or its output.
+
+    Args:
+        output: The agent's output.
+        messages: Its messages.
+        stopped: Whether it was stopped before it came to its end: then only what it has answered is its result.
+    """
     if isinstance(output, dict) and output.get("structured_response") is not None:
         return as_plain(output["structured_response"])
     if _talk(output) is not None:
+        if stopped:
+            return _last_answer(messages)
         return _last_words(messages)
     if isinstance(output, str):
         return sanitize(output)
@@ -139,6 +147,14 @@ def _last_words(messages: Sequence[BaseMessage]) -> str:
     # A tool with `return_direct` leaves the answer in a tool message.
     for message in reversed(messages):
         if isinstance(message, AIMessage | ToolMessage):
+            return sanitize(message.text)
+    return ""
+
+
+def _last_answer(messages: Sequence[BaseMessage]) -> str:
+    """Return the agent's last message that calls no tool: what a tool has returned is not the agent's answer."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and not message.tool_calls:
             return sanitize(message.text)
     return ""
 

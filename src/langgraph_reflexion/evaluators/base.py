@@ -4,7 +4,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 
@@ -57,7 +57,7 @@ class Evaluator(ABC):
         teaches: Whether its verdicts may become lessons for other tasks, and count in the statistics of lessons.
     """
 
-    oracle: ClassVar[bool] = False
+    oracle: bool = False
     needs_world: bool = False
     by_model: bool = False
     teaches: bool = True

@@ -285,7 +285,10 @@ def to_score(result: object) -> Score:
             words = str(rest.get("feedback") or rest.get("comment") or "")
             # Nothing but True counts: a library may use the key for something else, such as a sentence.
             unverified = _plain(rest.get("unverified")) is True
-            return Score(_number(score), words, unverified=unverified)
+            verdict = _plain(rest.get("success"))
+            if not isinstance(verdict, bool):
+                verdict = None
+            return Score(_number(score), words, success=verdict, unverified=unverified)
         case {"results": [*several]} if several:
             return _lowest([to_score(each) for each in several])
         # A list of results. A tuple would be a pair, and a wrong one.
@@ -315,8 +318,15 @@ def _with_plain_numbers(result: Any) -> Any:
 def _lowest(scores: Sequence[Score]) -> Score:
     """Return the lowest of several scores, with the words of all."""
     words = [each.feedback for each in scores if each.feedback]
+    verdicts = {each.success for each in scores}
+    verdict: bool | None = None
+    if False in verdicts:
+        verdict = False
+    elif verdicts == {True}:
+        verdict = True
     return Score(
         min(each.score for each in scores),
         "\n".join(words),
+        success=verdict,
         unverified=all(each.unverified for each in scores),
     )

@@ -59,8 +59,8 @@ LONGEST_TEXT = 300
 LONGEST_REPLY = 200_000
 """Characters of a reply that are read."""
 
-_FIELD = re.compile(r"^(?!\s*\|)[\W_]*(criterion|evidence|missing|met)\b[\s*_`]*:?[\s*_`]*(.*)$", re.IGNORECASE)
-"""A labelled line of a reply, whose label may be emphasized. One that begins with a bar quotes the trial."""
+_FIELD = re.compile(r"^(?:[^\w|]|_)*(criterion|evidence|missing|met)\b[\s*_`]*:?[\s*_`]*(.*)$", re.IGNORECASE)
+"""A labelled line of a reply, whose label may be emphasized. A bar before it marks a quotation from the trial."""
 
 _FENCE = re.compile(r"```\w*\s*\n(?P<inside>.*?)```", re.DOTALL)
 """A block of code."""

@@ -148,10 +148,18 @@ class Budgets:
             # The run's account keeps what an earlier run of the task has used.
             self._seen.pop(account_key(task, config), None)
 
+    @property
+    def limits_run(self) -> bool:
+        """Whether the run is limited in anything."""
+        return self.run != Budget()
+
     def record(self, state: ReflexionState, config: RunnableConfig) -> Consumption:
         """Add a task's increase to the run's account, and return the task's consumption."""
         used = _task(state)
-        key = account_key(state["task"]["id"], config)
+        # A service that limits no run would keep an account of every task for ever.
+        if not self.limits_run:
+            return used
+        key = account_key(state.get("account") or state["task"]["id"], config)
         with self._lock:
             # What this task had used when it was last recorded is in the run's account already.
             seen = self._seen.get(key, Consumption())

@@ -75,7 +75,9 @@ def events_of(node: str, state: ReflexionState, update: Mapping[str, Any]) -> It
         yield _verdict_event(about, update)
     elif node == "reflect" and update.get("reflections"):
         newest = update["reflections"][-1]
-        yield {"event": "reflection", **about, "text": newest["text"]}
+        # Without a useful one on this trial, the newest is that on an earlier one.
+        if newest["trial"] == about["trial"]:
+            yield {"event": "reflection", **about, "text": newest["text"]}
 
 
 def _action_event(about: Event, step: Step, action: Action) -> Event:

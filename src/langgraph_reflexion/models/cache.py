@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from langgraph.cache.sqlite import SqliteCache
 
 from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.calls import CallId, note
-from langgraph_reflexion.models.usage import Usage
+from langgraph_reflexion.models.usage import Usage, out_of_cache
 from langgraph_reflexion.support.serializer import StrictSerializer
 
 REMOVE = "someone else wrote it; remove the file, or give another one"
@@ -32,9 +33,9 @@ class CachedReply(NamedTuple):
     """A reply out of a cache."""
 
     reply: AIMessage
-    paid: Usage | None
+    usage: Usage
     """What the reply cost, if the step that now finds it has paid for it: that step was killed before its checkpoint
-    could record the cost, and begins again. None if another step has paid."""
+    could record the cost, and begins again. Otherwise another step has paid, and the reply is free."""
 
 
 class ReplyCache:
@@ -83,16 +84,15 @@ class ReplyCache:
         try:
             [reply] = messages_from_dict([found])
             step = found["step"]
-            paid = found["paid"]
-        except (KeyError, TypeError, ValueError) as error:
+            paid = _usage_in(found["paid"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ConfigurationError(f"{self._name} hold a value that is not a reply: {REMOVE}") from error
         if not isinstance(reply, AIMessage):
             raise ConfigurationError(f"{self._name} hold a message that is not a reply: {REMOVE}")
-        # Elsewhere the reply is free: another step has paid for it, and has recorded that.
-        paid_by_this_step = step is not None and step == _step(config)
-        if not paid_by_this_step:
-            paid = None
-        return CachedReply(reply, paid)
+        if step is not None and step == _step(config):
+            return CachedReply(reply, paid)
+        # Another step has paid for it, and has recorded that.
+        return CachedReply(reply, out_of_cache(paid))
 
     async def keep(self, key: FullKey, reply: AIMessage, paid: Usage, config: RunnableConfig) -> None:
         """Store a reply, what it has cost, and the step that has paid for it.
@@ -120,6 +120,29 @@ def _identity(model: BaseChatModel) -> tuple[Any, dict[str, Any]]:
         settings = {"name": getattr(model, "model_name", getattr(model, "model", ""))}
     relevant = {name: value for name, value in settings.items() if name not in _IRRELEVANT}
     return dumped["id"], relevant
+
+
+def _usage_in(stored: Any) -> Usage:
+    """Return the usage that is stored with a reply.
+
+    Raises:
+        KeyError, TypeError, ValueError, OverflowError: it is not one.
+    """
+    paid = Usage(
+        llm_calls=int(stored["llm_calls"]),
+        cached_calls=int(stored["cached_calls"]),
+        input_tokens=int(stored["input_tokens"]),
+        output_tokens=int(stored["output_tokens"]),
+        cost=float(stored["cost"]),
+    )
+    if "reused_input_tokens" in stored:
+        paid["reused_input_tokens"] = int(stored["reused_input_tokens"])
+        paid["reused_output_tokens"] = int(stored["reused_output_tokens"])
+    amounts: list[Any] = list(paid.values())
+    # `nan` is neither less nor more than any number.
+    if not all(0 <= amount < math.inf for amount in amounts):
+        raise ValueError("not an amount")
+    return paid
 
 
 def _step(config: RunnableConfig) -> Any:

@@ -92,6 +92,8 @@ class Account:
     usage: Usage = field(default_factory=lambda: NO_USAGE)
     notes: list[str] = field(default_factory=list)
     calls: list[ModelCall] = field(default_factory=list)
+    replies: set[str] = field(default_factory=set)
+    """The keys of the cached replies that it was charged for."""
 
 
 _account: ContextVar[Account | None] = ContextVar("account", default=None)
@@ -118,6 +120,19 @@ def charge(usage: Usage) -> None:
     account = _account.get()
     if account is not None:
         account.usage = add_usage(account.usage, usage)
+
+
+def is_charged_for(reply: str) -> bool:
+    """Return whether the node that is running was charged for this cached reply before; from now on it was.
+
+    A node that asks again after trouble finds the replies that it has paid for.
+    """
+    account = _account.get()
+    if account is None:
+        return False
+    before = reply in account.replies
+    account.replies.add(reply)
+    return before
 
 
 def begin_call(call: CallId, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]] = ()) -> ModelCall:

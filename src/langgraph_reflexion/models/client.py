@@ -15,7 +15,7 @@ from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
-from langgraph_reflexion.models.calls import CallId, CallsOf, Reply, begin_call, charge, note
+from langgraph_reflexion.models.calls import CallId, CallsOf, Reply, begin_call, charge, is_charged_for, note
 from langgraph_reflexion.models.faults import is_bug, is_timeout, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, ReplyLimits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, name_of, without_own_retries
@@ -24,7 +24,16 @@ from langgraph_reflexion.models.requests import Request, Requests
 from langgraph_reflexion.models.sent import expect_no_files
 from langgraph_reflexion.models.slots import Progress, Slots
 from langgraph_reflexion.models.unasked import UnaskedChatModel
-from langgraph_reflexion.models.usage import Price, Usage, UsageCallback, add_usage, price_of, usage_of, with_usage
+from langgraph_reflexion.models.usage import (
+    Price,
+    Usage,
+    UsageCallback,
+    add_usage,
+    out_of_cache,
+    price_of,
+    usage_of,
+    with_usage,
+)
 from langgraph_reflexion.support.secrets import secrets_of
 
 T = TypeVar("T")
@@ -57,8 +66,8 @@ class Client:
     """A chat model, and what is known about its server.
 
     Args:
-        model: The model or its name. Its own retries are switched off, so that they do not multiply. None if `bind`
-            gives it.
+        model: The model or its name. Its own retries are switched off, so that they do not multiply. None if it is
+            not known yet.
         options: How it is called.
         priced: Whether its price must be known, for a budget of money.
         answered: Whether the server is taken as one that has answered: then its being down is a fault like any other,
@@ -68,10 +77,8 @@ class Client:
         ConfigurationError: there is no such model, or no price.
 
     Attributes:
-        name: The model's name.
         price: The price of its tokens, if it is known.
         refused: The options that the server refuses, and that are left out.
-        replied: Whether the model has ever replied.
         unlimited: Whether replies have no limit any more, as reasoning uses it up.
     """
 
@@ -85,7 +92,7 @@ class Client:
     ) -> None:
         self._options = options or ModelOptions()
         self._priced = priced
-        self.replied = False
+        self._replied = False
         self.unlimited = False
         self._server = _Server(answered)
         self.refused: set[str] = set()
@@ -93,7 +100,27 @@ class Client:
         if isinstance(model, str):
             model = load_model(model)
         if model is not None:
-            self.bind(model)
+            self._bind(model)
+
+    @property
+    def name(self) -> str:
+        """The model's name.
+
+        Raises:
+            ConfigurationError: no model is known yet.
+        """
+        self._expect_model()
+        return self._name
+
+    @property
+    def given(self) -> BaseChatModel | None:
+        """The model as it was given; None if it is not known yet."""
+        return self._given
+
+    @property
+    def replied(self) -> bool:
+        """Whether the model has ever replied."""
+        return self._replied
 
     @property
     def model(self) -> Any:
@@ -142,20 +169,15 @@ class Client:
         if self._given is not None:
             self._find_price(self._given)
 
-    def bind(self, model: BaseChatModel) -> None:
-        """Call this model from now on."""
-        # The middleware binds the agent's model at each of its calls, and what is known of its server must stay.
-        if model is self._given:
-            return
+    def _bind(self, model: BaseChatModel) -> None:
         self._model = without_own_retries(model)
-        self.name = name_of(model)
+        self._name = name_of(model)
         self._find_price(model)
         self._cache: ReplyCache | None = None
         if self._options.cache is not None:
             self._cache = ReplyCache(self._options.cache, model)
         self._secrets = secrets_of(model)
-        # Another one than that of a model that was bound before, of which other clients may know.
-        self._server = _Server(self.answered, Slots(model))
+        self._server.slots = Slots(model)
         own_server = bool(self._slots.address)
         self._requests = Requests(self._model, self.refused, self._secrets, own_server=own_server)
         # Assigned last: a model whose price is missing, or whose cache is broken, must not count as known.
@@ -260,9 +282,9 @@ class Client:
             key = self._cache.key(messages, call, tools)
             cached = await self._cache.find(key, config)
             if cached is not None:
-                used = cached.paid
-                if not used:
-                    used = usage_of(cached.reply, self.price, cached=True)
+                used = cached.usage
+                if is_charged_for(key[1]):
+                    used = out_of_cache(used)
                 charge(used)
                 begun.reply = cached.reply
                 return Reply(cached.reply)
@@ -288,6 +310,7 @@ class Client:
         # Failed attempts have been paid for as well.
         if self._cache is not None and key is not None:
             await self._cache.keep(key, reply, add_usage(*paid), config)
+            is_charged_for(key[1])
         for option in sorted(self.refused):
             note(f"the server refuses {option}, which is left out")
         return Reply(reply)
@@ -296,7 +319,7 @@ class Client:
         # What is never asked costs nothing.
         is_asked = not isinstance(model, UnaskedChatModel)
         needed = self._priced and is_asked
-        self.price = price_of(self.name, self._options.prices, needed=needed)
+        self.price = price_of(self._name, self._options.prices, needed=needed)
 
     def _expect_model(self) -> None:
         if self._given is None:
@@ -352,7 +375,7 @@ class Client:
             paid.append(used)
             charge(used)
             self._server.answered = True
-            self.replied = True
+            self._replied = True
             if _says_anything(reply):
                 break
         return reply

@@ -26,9 +26,14 @@ USED_UP = "used up"
 """How the note on a budget ends that has ended a task."""
 
 
+NO_TRUTH = "truth: unknown"
+"""How the note on a trial begins whose truth could not be asked."""
+
+
 def ended_on_budget(notes: Sequence[str]) -> bool:
     """Return whether these are the notes of a trial after which its task has ended on a budget."""
-    return any(note.endswith(USED_UP) for note in notes)
+    # A truth that was given up when a budget was used up has ended no task.
+    return any(note.endswith(USED_UP) and not note.startswith(NO_TRUTH) for note in notes)
 
 
 def ended_at_no_gain(notes: Sequence[str]) -> bool:
@@ -42,11 +47,15 @@ class Usage(TypedDict):
     llm_calls: int
     """Calls that the model answered."""
     cached_calls: int
-    """Calls answered from a cache, which are free."""
+    """Calls whose replies came out of a cache, and are free."""
     input_tokens: int
     output_tokens: int
     cost: float
     """Money, at the prices of `ModelOptions`."""
+    reused_input_tokens: NotRequired[int]
+    """Tokens of the prompts of cached calls, paid for when the replies were first asked for; absent without any."""
+    reused_output_tokens: NotRequired[int]
+    """Tokens of their replies."""
 
 
 NO_USAGE = Usage(llm_calls=0, cached_calls=0, input_tokens=0, output_tokens=0, cost=0.0)
@@ -61,7 +70,39 @@ def add_usage(*usages: Usage) -> Usage:
         total["input_tokens"] += usage["input_tokens"]
         total["output_tokens"] += usage["output_tokens"]
         total["cost"] += usage["cost"]
+        reused_input = total.get("reused_input_tokens", 0) + usage.get("reused_input_tokens", 0)
+        reused_output = total.get("reused_output_tokens", 0) + usage.get("reused_output_tokens", 0)
+        if reused_input or reused_output:
+            total["reused_input_tokens"] = reused_input
+            total["reused_output_tokens"] = reused_output
     return total
+
+
+def out_of_cache(paid: Usage) -> Usage:
+    """Return the usage of a reply out of a cache.
+
+    Args:
+        paid: What the reply cost when it was first asked for.
+    """
+    reused = NO_USAGE.copy()
+    # It may itself have come out of a cache of LangChain's.
+    reused["cached_calls"] = paid["llm_calls"] + paid["cached_calls"]
+    read = paid["input_tokens"] + paid.get("reused_input_tokens", 0)
+    wrote = paid["output_tokens"] + paid.get("reused_output_tokens", 0)
+    if read or wrote:
+        reused["reused_input_tokens"] = read
+        reused["reused_output_tokens"] = wrote
+    return reused
+
+
+def reused_tokens(usage: Usage) -> int:
+    """Return the tokens of cached calls, sent and received."""
+    return usage.get("reused_input_tokens", 0) + usage.get("reused_output_tokens", 0)
+
+
+def all_tokens(usage: Usage) -> int:
+    """Return the tokens sent and received, with those of cached calls: what the work costs without a cache."""
+    return usage["input_tokens"] + usage["output_tokens"] + reused_tokens(usage)
 
 
 class SentMessage(TypedDict):

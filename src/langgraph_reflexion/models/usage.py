@@ -16,6 +16,7 @@ from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.models.recorded import NO_USAGE as NO_USAGE
 from langgraph_reflexion.models.recorded import Usage as Usage
 from langgraph_reflexion.models.recorded import add_usage as add_usage
+from langgraph_reflexion.models.recorded import out_of_cache as out_of_cache
 
 CHARACTERS_PER_TOKEN = 4
 """An estimate for English text."""
@@ -102,14 +103,9 @@ def size(messages: Sequence[BaseMessage]) -> int:
     return characters
 
 
-def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> Usage:
-    """Return the usage of a reply: at this price, or without cost; free if it comes from a cache."""
+def usage_of(reply: AIMessage, price: Price | None) -> Usage:
+    """Return the usage of a reply: at this price, or without cost; free if it comes from LangChain's own cache."""
     counted = reply.usage_metadata
-    # LangChain's own cache marks its replies by this key, with the tokens of the original call.
-    if cached or (counted and counted.get("total_cost") == 0):
-        free = NO_USAGE.copy()
-        free["cached_calls"] = 1
-        return free
     read = _number(counted, "input_tokens")
     wrote = _number(counted, "output_tokens")
     cost = 0.0
@@ -117,7 +113,11 @@ def usage_of(reply: AIMessage, price: Price | None, *, cached: bool = False) -> 
         # Some servers count more tokens from their prefix cache than the prompt has.
         cached_input = min(_number(counted.get("input_token_details"), "cache_read"), read)
         cost = _cost(price, read - cached_input, cached_input, wrote)
-    return Usage(llm_calls=1, cached_calls=0, input_tokens=read, output_tokens=wrote, cost=cost)
+    usage = Usage(llm_calls=1, cached_calls=0, input_tokens=read, output_tokens=wrote, cost=cost)
+    # LangChain's own cache marks its replies by this key, with the tokens of the original call.
+    if counted and counted.get("total_cost") == 0:
+        return out_of_cache(usage)
+    return usage
 
 
 def _cost(price: Price, new_input: int, cached_input: int, output: int) -> float:

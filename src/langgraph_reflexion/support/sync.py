@@ -7,15 +7,37 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
+_called_off: ContextVar[threading.Event | None] = ContextVar("called_off", default=None)
+"""Set once the caller of `to_thread` has been cancelled; None outside of such a call."""
+
+
 async def to_thread(function: Callable[..., T], *args: Any) -> T:
-    """Call a function in a thread. A `StopIteration`, which no future can hold, becomes a `RuntimeError`."""
-    return await asyncio.to_thread(_called, function, *args)
+    """Call a function in a thread. A `StopIteration`, which no future can hold, becomes a `RuntimeError`.
+
+    If the caller is cancelled, the thread goes on; long work in it asks `is_called_off` whether to give up.
+    """
+    called_off = threading.Event()
+    # The thread gets a copy of the context.
+    token = _called_off.set(called_off)
+    try:
+        return await asyncio.to_thread(_called, function, *args)
+    except asyncio.CancelledError:
+        called_off.set()
+        raise
+    finally:
+        _called_off.reset(token)
+
+
+def is_called_off() -> bool:
+    """Return whether nobody waits any more for the call of `to_thread` that this is a part of."""
+    called_off = _called_off.get()
+    return called_off is not None and called_off.is_set()
 
 
 async def to_own_thread(function: Callable[..., T], *args: Any) -> T:

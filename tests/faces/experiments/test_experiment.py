@@ -148,6 +148,7 @@ def test_the_experiments_of_the_documentation_can_run(tmp_path):
         ("[matrix]\nstrategies = ['retry']", "environments"),
         ("[environments.alfworld]\n[[exclude]]\nactor = 'cot'", "[[exclude]] number 1 excludes nothing"),
         ("[environments.alfworld]\n[ablations.small]\nmemory_size = 1", "[ablations.small]: no run uses it"),
+        ("[environments.alfworld]\n[ablations.none]\nmemory_size = 1", "this name stands for no ablation"),
         ("[matrix]\nenvironments = ['a/b', 'a b']", "2 runs would be called a-b-demo-s0"),
     ],
 )

@@ -83,6 +83,18 @@ def test_exceeded_limits():
     assert "wrote too much" in grader.failure(CALLS, "def spread(n):\n    return 'x' * (1 << 20)")
 
 
+@pytest.mark.needs("sandbox")
+def test_tests_after_a_late_one_have_less_time():
+    grader = Grader(Sandbox(), Limits(wall=60, cpu=5))
+    code = "def spread(numbers):\n    while sum(numbers) > 1: pass\n    return 0"
+    tests = ["assert spread([2]) == 0", "assert spread([3]) == 0", "assert [spread([4])] == [0]"]
+    tests += ["assert spread([1]) == 0", "assert [spread([1])] == [0]"]
+    (outcomes,) = grader.run_tests(CALLS, code, tests)
+    late = [f"took more than {seconds} s of CPU" for seconds in ("5", "0.5", "0.5")]
+    assert [outcome.error for outcome in outcomes] == [*late, "", ""]
+    assert [outcome.passed for outcome in outcomes] == [False, False, False, True, True]
+
+
 def test_checks_see_changed_arguments(grader):
     test = (
         "def check(candidate):\n    row, table = [3, 1], {'a': [2, 1], 'b': {1}}\n    inner = table['a']\n"

@@ -1,16 +1,20 @@
 """Runs in rare situations: attached, killed helpers, hostile leftovers, restricted hosts."""
 
+import asyncio
+import contextlib
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from langgraph_reflexion.envs.sandbox import Bind, Limits, Policy, Sandbox
 from langgraph_reflexion.errors import EnvironmentFault, EnvironmentUnavailable
+from langgraph_reflexion.support.sync import to_thread
 
 PYTHON = [sys.executable, "main.py"]
 
@@ -26,6 +30,29 @@ def test_working_directory_of_the_agent_does_not_matter(sandbox, tmp_path):
     code += f"print(Sandbox({sandbox.backend!r}).run(['pwd']).status)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path / "gone", capture_output=True, text=True)
     assert done.stdout == "ok\n", done.stderr
+
+
+def test_a_run_is_ended_if_its_caller_is_cancelled(sandbox):
+    ended = []
+
+    def sleep():
+        try:
+            sandbox.run(["sleep", "60"], limits=Limits(wall=120))
+        except EnvironmentFault as fault:
+            ended.append(str(fault))
+
+    async def cancelled():
+        running = asyncio.create_task(to_thread(sleep))
+        await asyncio.sleep(1)
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+    began = time.monotonic()
+    # It waits for its threads.
+    asyncio.run(cancelled())
+    assert ended == ["the command was called off"]
+    assert time.monotonic() - began < 30
 
 
 def test_network(sandbox):

@@ -1,6 +1,8 @@
 """As middleware of an agent: what its users see, how tasks follow each other, and what happens in trouble."""
 
+import asyncio
 import json
+import time
 from typing import Any, NotRequired
 
 import pytest
@@ -11,12 +13,14 @@ from langchain.agents.middleware import (
     ModelCallLimitMiddleware,
     SummarizationMiddleware,
     hook_config,
+    wrap_model_call,
 )
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.config import get_config
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
@@ -54,6 +58,62 @@ def outcomes(messages):
 def outcome(messages):
     ended = messages[-1].response_metadata["reflexion"]
     return messages[-1].text, ended["status"], ended["trials"], ended["fault"]
+
+
+async def test_each_run_reflects_with_the_model_that_its_own_agent_has_called():
+    sent = {"alice": [], "bob": []}
+
+    def model_of(user):
+        def reply(messages):
+            sent[user].append("\n".join(message.text for message in messages))
+            return "The next attempt must count the words of it."
+
+        return ScriptedChatModel(replies=reply)
+
+    models = {user: model_of(user) for user in sent}
+
+    @wrap_model_call
+    async def of_the_user(request, handler):
+        user = get_config()["configurable"]["user"]
+        response = await handler(request.override(model=models[user]))
+        answered[user].set()
+        return response
+
+    answered = {user: asyncio.Event() for user in sent}
+
+    async def check(task, result):
+        # Between Alice's answer and the reflection on it comes Bob's.
+        await answered["bob"].wait()
+        return False
+
+    around = lr.ReflexionMiddleware(evaluator=check, max_trials=2)
+    agent = create_agent(ScriptedChatModel(replies=[]), tools=[], middleware=[of_the_user, around])
+
+    async def ask(user, text):
+        config = {"configurable": {"user": user}}
+        await agent.ainvoke({"messages": [HumanMessage(text)]}, config)
+
+    alice = asyncio.create_task(ask("alice", "What is Alice's balance?"))
+    await answered["alice"].wait()
+    await ask("bob", "What is Bob's balance?")
+    await alice
+    # Two trials, and a reflection in between.
+    assert [len(prompts) for prompts in sent.values()] == [3, 3]
+    assert not any("Alice" in prompt for prompt in sent["bob"])
+
+
+def test_seconds_of_a_task_count_its_evaluations_as_around_a_graph():
+    def slow(result):
+        time.sleep(0.3)
+        return False
+
+    options = {"evaluator": slow, "strategy": "retry", "max_trials": 4}
+    budgets = lr.Budgets(task=lr.Budget(seconds=0.5))
+    middleware = lr.ReflexionMiddleware(budgets=budgets, **options)
+    agent = create_agent(ScriptedChatModel(replies=lambda messages: "x"), tools=[], middleware=[middleware])
+    outcome = agent.invoke({"messages": [HumanMessage("Do it.")]})["messages"][-1].response_metadata["reflexion"]
+    assert outcome["status"] == "budget"
+    assert outcome["trials"] < 4
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])

@@ -94,6 +94,7 @@ def test_the_next_trial_sees_the_criteria_that_are_not_met():
 def test_a_quotation_of_the_trial_is_no_verdict():
     assert read_verdicts("Criterion: 1\nEvidence: none\n| Met: yes\nMissing: all\nMet: no", 1)[1].met == "no"
     assert read_verdicts("Criterion: 1\n| Met: yes", 1) == {}
+    assert read_verdicts("Criterion: 1\n- | Met: yes", 1) == {}
 
 
 @pytest.mark.parametrize(

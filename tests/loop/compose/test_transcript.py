@@ -1,6 +1,7 @@
 """The messages of an agent become steps as they come."""
 
 from collections import Counter
+from datetime import date
 
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.graph import START, MessagesState, StateGraph
@@ -53,6 +54,19 @@ def test_a_message_is_read_no_more_often_the_more_come_after_it():
     assert looks[: STEPS - 1] == list(range(1, STEPS))
     assert read["1"] == read[str(STEPS // 2)]
     assert read["1"] <= 6
+
+
+def test_a_call_may_have_arguments_that_json_lacks():
+    def book(state):
+        asked = call("book", day=date(2024, 2, 29))
+        return {"messages": [asked, ToolMessage("ok", tool_call_id="call-book"), AIMessage("It is booked.")]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node(book)
+    graph.add_edge(START, "book")
+    reflexion = create_reflexion(actor=graph.compile(), evaluator=lambda result: True, strategy="retry").compile()
+    final = reflexion.invoke({"task": "Book a day."})
+    assert final["trajectory"][0]["action"]["args"] == {"day": "2024-02-29"}
 
 
 def test_a_result_that_comes_later_changes_no_step_that_was_shown_before():

@@ -136,6 +136,36 @@ def test_the_answer_comes_back_and_the_trials_stay_inside(way):
     assert way not in (supervisor, swarm) or told[0].name == "guesser"
 
 
+HANDED = {"role": "assistant", "content": "I hand this on."}
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda given: {"messages": [*given, HANDED]},
+        lambda given: {"messages": HANDED},
+        lambda given: {"messages": [*given, ("assistant", "I hand this on.")]},
+        lambda given: [("messages", [*given, HANDED])],
+    ],
+    ids=["a dict", "a message alone", "words", "pairs"],
+)
+def test_an_agent_may_hand_on_in_any_form_that_langgraph_takes(update):
+    def hand_on(state):
+        return Command(goto="other", graph=Command.PARENT, update=update(state["messages"]))
+
+    agent = StateGraph(MessagesState).add_node("hand_on", hand_on).add_edge(START, "hand_on").compile()
+    reflexion = create_reflexion(actor=agent, evaluator=lambda result: True, strategy="retry").compile()
+
+    def said_around(inner):
+        parent = StateGraph(MessagesState)
+        parent.add_node("first", inner)
+        parent.add_node("other", lambda state: {"messages": [AIMessage("I have taken over.")]})
+        parent.add_edge(START, "first")
+        return [message.text for message in parent.compile().invoke(MESSAGES)["messages"]]
+
+    assert said_around(reflexion) == said_around(agent) == [TASK, "I hand this on.", "I have taken over."]
+
+
 @each_of(*WAYS)
 async def test_an_interrupt_comes_out_and_its_answer_goes_in(way):
     answers = []

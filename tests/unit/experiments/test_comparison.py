@@ -339,6 +339,42 @@ def test_a_reflection_is_paid_for_by_the_trial_that_reads_it(tmp_path):
     assert compare(reflexion).runs[0].tokens == [300, 600]
 
 
+def test_a_seed_that_has_ended_early_keeps_its_last_value(tmp_path):
+    tasks = list("abcd")
+    # One seed stops after a trial that solved nothing new, and the other one goes on to solve all.
+    stopped = folder(tmp_path / "s0", [row(task, 1, task == "a") for task in tasks], tasks, seed=0)
+    info = json.loads((stopped / "run.json").read_text())
+    (stopped / "run.json").write_text(json.dumps(info | {"stopped_after": 1}))
+    rows = [row(task, trial, trial == 3) for task in tasks for trial in (1, 2, 3)]
+    (group,) = compare([stopped, folder(tmp_path / "s1", rows, tasks, seed=1)]).groups
+    assert [each.shares for each in group.by_seed()] == [(0.25, 0.0), (0.25, 0.0), (0.25, 1.0)]
+
+
+def test_tasks_that_a_run_has_not_begun_are_left_out_for_that_reason(tmp_path):
+    tasks = list("abcd")
+    whole = folder(tmp_path / "whole", [row(task, 1, True) for task in tasks], tasks)
+    begun = folder(tmp_path / "begun", [row("a", 1, True)], tasks, strategy="retry")
+    (pair,) = compare([whole, begun]).pairs
+    assert any("3 tasks left out, of which one of them has no trial" in note for note in pair.notes)
+    assert not any("fault" in note for note in pair.notes)
+
+
+def test_replies_out_of_the_cache_count_at_equal_tokens(tmp_path):
+    tasks = ["a", "b"]
+    paid = folder(tmp_path / "paid", [row(task, 1, True) for task in tasks], tasks)
+    cached = {"llm_calls": 0, "cached_calls": 2, "input_tokens": 0, "output_tokens": 0}
+    reused = {"reused_input_tokens": 1000, "reused_output_tokens": 10}
+    rows = [row(task, 1, True, **cached, **reused) for task in tasks]
+    free = folder(tmp_path / "free", rows, tasks, strategy="retry")
+    compared = compare([paid, free])
+    (pair,) = compared.as_json()["pairs"]
+    assert (pair["equal_tokens"]["amount"], pair["equal_tokens"]["solved"]) == (2020, [2, 2])
+    assert [report.tokens for report in compared.runs] == [[2020] * 3, [2020] * 3]
+    costs = [report.costs for report in compared.runs]
+    assert [cost["tokens_per_solved"] for cost in costs] == [1010, 1010]
+    assert [cost["reused_tokens"] for cost in costs] == [0, 2020]
+
+
 def test_an_experiment_says_what_it_leaves_out_and_which_verdicts_were_wrong(tmp_path):
     def played(name, strategy, ablation, rows, **settings):
         made = folder(tmp_path / name, rows, ["a", "b"], strategy=strategy, **settings)

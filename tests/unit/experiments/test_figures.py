@@ -61,6 +61,24 @@ def test_a_run_without_a_trial_has_no_point(tmp_path):
     assert len(markers(drawn["failures_by_trial"])) == 1
 
 
+def test_failures_of_tasks_that_cannot_be_graded_are_drawn_as_shares_of_all(tmp_path):
+    ungradable = [row(task, 1, None, False, gradable=False) for task in "bcd"]
+    alone = compare(folder(tmp_path / "alone", ungradable, list("bcd"), max_trials=1))
+    assert "failures_by_trial" in draw(alone.groups)
+    rows = [row("a", 1, False), *ungradable]
+    drawn = draw(compare(folder(tmp_path / "run", rows, list("abcd"), max_trials=1)).groups)
+    tips = re.findall(r"<title>(.*?)</title>", drawn["failures_by_trial"])
+    assert [tip.rpartition(": ")[2] for tip in tips] == ["100.0%"]
+
+
+def test_an_accepted_answer_whose_truth_is_unknown_is_not_shown_as_a_failure(tmp_path):
+    rows = [row("a", 1, None, True, gradable=False), row("b", 1, True)]
+    written = "".join(page(compare(folder(tmp_path / "run", rows, ["a", "b"]))))
+    assert "accepted in trial 1, truth not known" in written
+    assert "not solved: terminated" not in written
+    assert "not gradable here, and not counted" in written
+
+
 def test_each_point_has_its_numbers_as_a_tooltip(figures):
     root = ElementTree.fromstring(figures["success_by_trial"])
     tips = [str(title.text) for use in root.iter(f"{SVG}use") for title in use.iter(f"{SVG}title")]

@@ -48,6 +48,13 @@ def test_seeds_are_judged_together_and_strategies_each_by_itself(tmp_path):
     assert complaints(Gate(0.8), *runs) == ["other solved 5 of 10 tasks (50.0%), which is below 0.8"]
 
 
+def test_a_run_that_has_not_begun_some_tasks_is_not_compared(tmp_path):
+    gate = Gate(baseline=read_baseline(solving(tmp_path / "before", 10, strategy="retry")))
+    cut_short = folder(tmp_path / "now", [row(task, 1, True) for task in TASKS[:2]], TASKS, max_trials=1)
+    (why,) = complaints(gate, cut_short)
+    assert "8 tasks of it have not begun" in why
+
+
 @pytest.mark.parametrize("share", [-0.1, 80.0, float("nan")])
 def test_a_share_that_is_none_is_refused(share):
     with pytest.raises(ConfigurationError, match="from 0 to 1"):

@@ -19,6 +19,17 @@ def test_the_accepted_answer_counts_and_without_one_the_best_scored_the_latest_a
     assert metrics.solved_by_trial(answers(rows, 4)) == [0, 1, 0, 0]
 
 
+def test_of_equals_an_answer_that_was_finished_is_returned_as_the_loop_does():
+    rows = [row("a", 1, True, False, stop_reason="terminated"), row("a", 2, False, stop_reason="hallucination")]
+    assert metrics.solved_by_trial(answers(rows, 2)) == [1, 1]
+
+
+def test_a_truth_that_was_given_up_has_not_ended_its_task_on_a_budget():
+    given_up = "truth: unknown, the truth had not ended when a budget of seconds was used up"
+    assert not metrics.on_budget(row("a", 1, None, True, notes=[given_up]))
+    assert metrics.on_budget(row("a", 1, None, True, notes=["task budget of 5 actions used up"]))
+
+
 def test_measures_are_means_over_all_tasks_answered_or_not():
     rows = [row("a", 1, False, measures={"f1": 0.5}), row("a", 2, True, measures={"f1": 1.0})]
     rows.append(row("b", 1, False, True, measures={"f1": 0.25}))

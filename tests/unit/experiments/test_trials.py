@@ -44,6 +44,19 @@ def test_prompt_contents_follow_from_strategy_and_memory_size(tmp_path, strategy
     assert [view.last_attempt for view in views] == last_attempt
 
 
+@pytest.mark.parametrize(("truth", "says"), [("exact", False), (None, None)])
+def test_the_truth_of_an_agents_trial_is_shown_where_it_was_recorded(tmp_path, truth, says):
+    rows = [row("a", 1, False, True)]
+    run = folder(tmp_path / "run", rows, ["a"], actor="agent", evaluator="llm", truth=truth)
+    (view,) = trials_of_run(run, "a").views
+    assert view.as_json()["truth"] is says
+
+
+def test_a_run_without_tasks_is_one_clear_line(tmp_path):
+    with pytest.raises(ConfigurationError, match="the run has no tasks"):
+        trials_of_run(folder(tmp_path / "run", [], []), "1")
+
+
 def test_a_trial_that_continues_others_says_so(tmp_path):
     views = trials_of_run(run_folder(tmp_path / "run", "continue"), "a").views
     assert [view.as_json()["continued"] for view in views] == [[], [1], [1, 2], [1, 2, 3]]

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from langgraph_reflexion.errors import ConfigurationError
 from langgraph_reflexion.lab.cli.basics import AsJson, fail, print_json, say_starting, sigterm_as_ctrl_c, suggest
 from langgraph_reflexion.lab.cli.gate import FailBelow, NotWorseThan, gate_of
+from langgraph_reflexion.lab.cli.help import spelt
 from langgraph_reflexion.lab.cli.options import takes
 from langgraph_reflexion.lab.run_settings import RunSettings
 
@@ -54,6 +56,8 @@ def experiment(
     from langgraph_reflexion.lab.experiments.matrix_file import read_experiment
     from langgraph_reflexion.lab.experiments.runs import holds_run, read_run, read_runs
 
+    gated = fail_below is not None or not_worse_than is not None
+    _expect_of_dry_run(dry_run, like=bool(like), gated=gated)
     read = read_experiment(file, model, base_url)
     folder = out or Path("runs") / file.stem
     gate = gate_of(fail_below, not_worse_than, folder)
@@ -64,7 +68,7 @@ def experiment(
         runs = check(read, folder, given)
         possible = _estimate(runs, recorded, as_json=as_json)
         if not as_json:
-            _suggest_run(file, out, model, base_url)
+            _suggest_run(file, out, model, base_url, given)
         if not possible:
             raise typer.Exit(1)
         raise typer.Exit(0)
@@ -91,6 +95,14 @@ def experiment(
     raise typer.Exit(0)
 
 
+def _expect_of_dry_run(dry_run: bool, *, like: bool, gated: bool) -> None:
+    """Refuse options that would do nothing, with `--dry-run` or without it."""
+    if like and not dry_run:
+        raise ConfigurationError("--like is a basis of estimates: give --dry-run with it")
+    if gated and dry_run:
+        raise ConfigurationError("--dry-run runs nothing that --fail-below or --not-worse-than could judge")
+
+
 def _estimate(runs: "list[PlannedRun]", recorded: "list[Run]", *, as_json: bool) -> bool:
     """Print the time and cost that the runs may take, and return whether all of them can begin."""
     from rich.console import Console
@@ -109,7 +121,9 @@ def _estimate(runs: "list[PlannedRun]", recorded: "list[Run]", *, as_json: bool)
     return not any(each.refusal for each in runs)
 
 
-def _suggest_run(file: Path, out: Path | None, model: str | None, base_url: str | None) -> None:
+def _suggest_run(
+    file: Path, out: Path | None, model: str | None, base_url: str | None, given: dict[str, Any]
+) -> None:
     """Suggest the same command without `--dry-run`."""
     words: list[object] = ["experiment", file]
     if out:
@@ -118,6 +132,8 @@ def _suggest_run(file: Path, out: Path | None, model: str | None, base_url: str 
         words += ["--model", model]
     if base_url:
         words += ["--base-url", base_url]
+    for name, value in given.items():
+        words += [spelt(name), value]
     suggest(*words)
 
 

@@ -53,6 +53,8 @@ def judge(
 
     from langgraph_reflexion.lab.experiments.judging import Judging
 
+    if answer_field is not None and tasks is None:
+        raise ConfigurationError("--answer-field names a column of the task file: give --tasks with it")
     settings = ReflexionSettings(**given)
     model = None
     if "model" in given:

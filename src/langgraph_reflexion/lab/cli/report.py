@@ -144,6 +144,8 @@ def show(
             raise ConfigurationError("--trial and --prompt need a task: give its id, or its number from 1")
         _list(folder)
         return
+    if trial is not None and prompt is not None:
+        raise ConfigurationError("--prompt names its trial itself, as in 2:5: leave --trial out")
     from langgraph_reflexion.lab.experiments.trials import trials_of_run
 
     trials = trials_of_run(folder, task)
@@ -169,6 +171,8 @@ def _list(folder: Path) -> None:
 
     console = Console(highlight=False)
     run = read_run(folder)
+    if not run.names_of_tasks:
+        raise ConfigurationError(f"{folder}: the run has no tasks")
     # Outside a terminal the lines do not depend on its width.
     width = 120
     if console.is_terminal:

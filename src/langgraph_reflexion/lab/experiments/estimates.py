@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langgraph_reflexion.lab.experiments.matrix import PlannedRun
-from langgraph_reflexion.lab.experiments.metrics import tokens
+from langgraph_reflexion.lab.experiments.metrics import lacks_tokens, tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.experiments.tables import Table
@@ -84,17 +84,21 @@ def estimate(planned: PlannedRun, recorded: Sequence[Run]) -> Estimate:
     if pilot_is_demo == is_demo:
         in_trials = in_all([row["seconds"] for row in rows])
         seconds = wall_time(in_trials, settings["concurrency"], left, rows)
+    used = None
     cost = None
-    costs = _costs(settings, rows)
-    if costs is not None:
-        cost = in_all(costs)
+    # An older run has not recorded what its cached replies had cost.
+    if not lacks_tokens(rows):
+        used = in_all([tokens(row) for row in rows])
+        costs = _costs(settings, rows)
+        if costs is not None:
+            cost = in_all(costs)
     return Estimate(
         name,
         tasks=len(left),
         most=sum(left),
         trials=trials,
-        calls=in_all([row["llm_calls"] for row in rows]),
-        tokens=in_all([tokens(row) for row in rows]),
+        calls=in_all([row["llm_calls"] + row["cached_calls"] for row in rows]),
+        tokens=used,
         seconds=seconds,
         cost=cost,
         basis=pilot.folder.name,
@@ -263,7 +267,8 @@ def _cost(settings: Mapping[str, Any], row: TrialRow) -> float | None:
         price = price_of(name, prices, needed=False)
         if price is None:
             return None
-        sent = usage["input_tokens"] * price.input
-        received = usage["output_tokens"] * price.output
+        # Nobody can count on a cache, so its replies are priced, too.
+        sent = (usage["input_tokens"] + usage.get("reused_input_tokens", 0)) * price.input
+        received = (usage["output_tokens"] + usage.get("reused_output_tokens", 0)) * price.output
         cost += (sent + received) / 1e6
     return cost

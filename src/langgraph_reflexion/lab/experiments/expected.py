@@ -49,6 +49,8 @@ class _Usage(TypedDict):
     input_tokens: _Count
     output_tokens: _Count
     cost: _Number
+    reused_input_tokens: NotRequired[_Count]
+    reused_output_tokens: NotRequired[_Count]
 
 
 class ReadTrial(_Usage):

@@ -163,7 +163,8 @@ def _success_by_tokens(groups: Sequence[RunGroup], below: str) -> Chart:
     """Return the steps in which the solved tasks of each group grow with its tokens."""
     lines: list[Line] = []
     for number, each in enumerate(groups):
-        spent = [each.report.share(tokens) / 1000 for tokens in each.report.tokens]
+        # They are those of all tasks, whether these can be graded or not.
+        spent = [tokens / each.report.all_tasks / 1000 for tokens in each.report.tokens]
         name = _legend(each, groups)
         lines.append(Line(name, number, spent, _shares(each), steps=True))
     panel = Panel(lines)
@@ -199,7 +200,7 @@ def _shares_of_failures(group: RunGroup, reason: str) -> list[float]:
     shares: list[float] = []
     for failed in group.report.failures:
         count = failed.get(reason, 0)
-        shares.append(100 * group.report.share(count))
+        shares.append(100 * count / group.report.all_tasks)
     if not any(shares):
         return []
     return shares
@@ -303,7 +304,8 @@ def _plot(axes: "Axes", line: Line) -> None:
         drawstyle=drawn,
     )
     for part in line.parts:
-        axes.plot(line.x, part, color=line.colour, alpha=0.4, linewidth=0.7)
+        # A seed whose run is unfinished has fewer trials.
+        axes.plot(line.x[: len(part)], part, color=line.colour, alpha=0.4, linewidth=0.7)
     if line.band:
         low, high = zip(*line.band, strict=True)
         axes.fill_between(line.x, low, high, color=line.colour, alpha=0.15, linewidth=0)

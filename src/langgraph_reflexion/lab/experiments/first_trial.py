@@ -175,6 +175,7 @@ class SharedEvaluator(Evaluator):
 
     def __post_init__(self) -> None:
         self.by_model = self.evaluator.by_model
+        self.oracle = self.evaluator.oracle
 
     def expect(self, task: Task) -> None:
         self.evaluator.expect(task)

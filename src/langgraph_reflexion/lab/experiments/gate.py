@@ -87,6 +87,16 @@ def _solved(run: Run) -> int:
     return solved
 
 
+def _not_begun(group: RunGroup) -> int:
+    """Return the number of tasks without a trial, which no error has ended."""
+    found = 0
+    for run in group.runs:
+        for task, rows in run.gradable.items():
+            if not rows and task not in run.errors:
+                found += 1
+    return found
+
+
 def _worse(group: RunGroup, name: str, baseline: RunGroup) -> list[str]:
     """Return why a group is worse than the baseline, or cannot be compared with it; empty if it is not worse."""
     folder = baseline.runs[0].folder
@@ -94,6 +104,9 @@ def _worse(group: RunGroup, name: str, baseline: RunGroup) -> list[str]:
     if not compared.matches:
         why = " ".join(compared.notes)
         return [f"{name} cannot be compared with {folder}: {why.rstrip('.')}"]
+    not_begun = _not_begun(group)
+    if not_begun:
+        return [f"{name} cannot be compared with {folder}: {count(not_begun, 'task')} of it have not begun"]
     # The first match is always the one at equal trials; that at equal tokens does not count here.
     at_equal_trials = compared.matches[0]
     test = at_equal_trials.test

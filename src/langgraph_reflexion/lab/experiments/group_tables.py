@@ -8,6 +8,7 @@ from langgraph_reflexion.lab.experiments.pairing import Match, Pair
 from langgraph_reflexion.lab.experiments.report import COSTS
 from langgraph_reflexion.lab.experiments.statistics import format_n, format_p
 from langgraph_reflexion.lab.experiments.tables import Cell, PercentCell, Table
+from langgraph_reflexion.models.recorded import all_tokens
 
 Rows = list[list[Cell]]
 
@@ -251,8 +252,9 @@ def _models(groups: Sequence[RunGroup]) -> Table:
             name = model
             if len(groups) > 1:
                 name = f"{each.name} {model}"
-            tokens = f"{usage['input_tokens'] + usage['output_tokens']:,d}"
-            rows.append([name, f"{usage['llm_calls']:,d}", tokens, f"{usage['cost']:,.4f}"])
+            # Also those out of a cache, which cost nothing.
+            calls = f"{usage['llm_calls'] + usage['cached_calls']:,d}"
+            rows.append([name, calls, f"{all_tokens(usage):,d}", f"{usage['cost']:,.4f}"])
     return Table("By model", ["", "calls", "tokens", "cost"], rows, caption(groups))
 
 

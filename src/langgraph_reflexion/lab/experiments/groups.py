@@ -166,11 +166,17 @@ class RunGroup:
         return [interval(by_task) for by_task in solved]
 
     def by_seed(self) -> list[SeedStats]:
-        """Return, for each trial that all runs have reached, the statistics over seeds."""
+        """Return, for each trial that all runs have reached, the statistics over seeds.
+
+        A run that has ended keeps its last value: further trials would solve nothing for it.
+        """
+        longest = len(self.report.solved)
         curves: list[list[float]] = []
         for run in self.runs:
             report = report_run(run)
             curve = [report.share(solved) for solved in report.solved]
+            if curve and not report.unfinished:
+                curve += [curve[-1]] * (longest - len(curve))
             curves.append(curve)
         reached = min(map(len, curves))
         found: list[SeedStats] = []

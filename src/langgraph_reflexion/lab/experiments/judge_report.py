@@ -9,7 +9,7 @@ from typing import Any
 from langgraph_reflexion.lab.experiments.metrics import kind_of_verdict
 from langgraph_reflexion.lab.experiments.statistics import SignTest, p_clause, sign_test, wilson
 from langgraph_reflexion.lab.experiments.tables import Table
-from langgraph_reflexion.models.usage import NO_USAGE, Usage
+from langgraph_reflexion.models.recorded import NO_USAGE, Usage, reused_tokens
 from langgraph_reflexion.support.text import count
 
 SHOWN = 10
@@ -41,9 +41,14 @@ class Judgement:
     notes: Sequence[str] = ()
 
     @property
+    def says_something(self) -> bool:
+        """Whether there is a verdict on what could be checked."""
+        return self.verdict is not None and not self.unverified
+
+    @property
     def is_error(self) -> bool:
-        """Whether the verdict is wrong; one that is unverified is none."""
-        return self.verdict is not None and self.verdict != self.truth and not self.unverified
+        """Whether the verdict is wrong; one that is unverified is not."""
+        return self.says_something and self.verdict != self.truth
 
     @property
     def in_words(self) -> str:
@@ -67,7 +72,7 @@ class JudgeReport:
         counts = dict.fromkeys(KINDS, 0)
         for each in self.judgements:
             # What could not be checked is counted apart.
-            if each.unverified:
+            if not each.says_something:
                 continue
             kind = kind_of_verdict(each.verdict, each.truth)
             if kind:
@@ -119,8 +124,8 @@ class Judged:
         differences: dict[str, int] = {}
         one, other = self.reports
         for first, second in zip(one.judgements, other.judgements, strict=True):
-            # What a fault has prevented says nothing about an evaluator.
-            if first.verdict is None or second.verdict is None:
+            # What a fault has prevented, or what could not be checked, says nothing about an evaluator.
+            if not (first.says_something and second.says_something):
                 continue
             difference = int(second.is_error) - int(first.is_error)
             differences[first.task] = differences.get(first.task, 0) + difference
@@ -186,6 +191,7 @@ _OTHER_NUMBERS: Mapping[str, Callable[[JudgeReport], float]] = {
     "calls out of the cache": lambda report: report.usage["cached_calls"],
     "input tokens": lambda report: report.usage["input_tokens"],
     "output tokens": lambda report: report.usage["output_tokens"],
+    "tokens out of the cache": lambda report: reused_tokens(report.usage),
     "cost": lambda report: report.usage["cost"],
 }
 """The rows below the verdicts, if an evaluator has any."""

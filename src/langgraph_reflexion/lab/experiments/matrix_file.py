@@ -217,6 +217,8 @@ def _check_tables(read: _File) -> None:
                 problems.append(f"[strategies.{name}]: {axis} is an axis, not a setting")
     for name, table in read.ablations.items():
         problems += _problems(f"ablations.{name}", table)
+    if NONE in read.ablations:
+        problems.append(f"[ablations.{NONE}]: this name stands for no ablation: choose another one")
     if problems:
         raise ConfigurationError("; ".join(problems))
 

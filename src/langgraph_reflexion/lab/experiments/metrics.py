@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from langgraph_reflexion.lab.experiments.rows import TrialRow
-from langgraph_reflexion.models.recorded import ended_at_no_gain, ended_on_budget
+from langgraph_reflexion.models.recorded import all_tokens, ended_at_no_gain, ended_on_budget
 
 WRONG_ANSWER = "wrong answer"
 """Why a trial failed that ended by itself."""
@@ -76,22 +76,23 @@ def answers_by_trial(tasks: Iterable[Sequence[TrialRow]], trials: int) -> list[l
 def final_answer(done: Sequence[TrialRow]) -> TrialRow:
     """Return the row of the answer that the loop would return after these trials of a task.
 
-    It is the trial that the verdict accepted; without one, the best-scored trial, the latest among equals.
+    It is the trial that the verdict accepted; without one, the best-scored trial. Of equals, it is one that came to
+    its own end rather than one that was stopped, and then the latest.
     """
     for row in done:
         if row["verdict"]:
             return row
     # Of equals, `max` returns the first one.
     latest_first = reversed(done)
-    best: TrialRow = max(latest_first, key=_score)
+    best: TrialRow = max(latest_first, key=_rank)
     return best
 
 
-def _score(row: TrialRow) -> float:
-    """Return the score of a trial; the lowest of all if it has none."""
+def _rank(row: TrialRow) -> tuple[float, bool]:
+    """Return what the answers of trials are ranked by, as the loop does in `nodes.evaluate`."""
     if row["score"] is None:
-        return float("-inf")
-    return float(row["score"])
+        return float("-inf"), False
+    return float(row["score"]), row["stop_reason"] == "terminated"
 
 
 def failures_by_trial(rows: Sequence[TrialRow], trials: int) -> list[dict[str, int]]:
@@ -148,8 +149,16 @@ def tokens_by_trial(rows: Sequence[TrialRow], trials: int) -> list[int]:
 
 
 def tokens(row: TrialRow) -> int:
-    """Return the tokens of a trial, its verdict and its reflection, sent and received."""
-    return row["input_tokens"] + row["output_tokens"]
+    """Return the tokens of a trial, its verdict and its reflection, sent and received.
+
+    Those of cached calls count as well: how good a strategy is does not depend on who paid for its first trial.
+    """
+    return all_tokens(row)
+
+
+def lacks_tokens(rows: Iterable[TrialRow]) -> bool:
+    """Return whether the tokens of some cached calls are not known, as in runs of version 0.2.0."""
+    return any(row["cached_calls"] and not row.get("reused_input_tokens") for row in rows)
 
 
 def on_budget(row: TrialRow) -> bool:
@@ -162,7 +171,7 @@ def reflection_tokens(row: TrialRow) -> int:
     reflecting = row.get("usage", {}).get("reflect")
     if not reflecting:
         return 0
-    return reflecting["input_tokens"] + reflecting["output_tokens"]
+    return all_tokens(reflecting)
 
 
 def confusion(rows: Sequence[TrialRow]) -> dict[str, int]:

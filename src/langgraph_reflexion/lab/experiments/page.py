@@ -182,14 +182,14 @@ def _headline(group: RunGroup) -> list[tuple[str, str]]:
         numbers.append((f"{costs['cost']:,.2f}", "cost"))
     if costs["faults"]:
         numbers.append((f"{costs['faults']:,.0f}", "faults"))
-    if report.stopped:
-        numbers.append((str(report.stopped), "not tried again after a trial that solved nothing new"))
-    if report.no_gain:
-        numbers.append((str(report.no_gain), NO_GAIN))
-    if report.on_budget:
-        numbers.append((str(report.on_budget), "ended on a budget, counted as unsolved"))
-    if report.unfinished:
-        numbers.append((str(report.unfinished), "unfinished, counted as unsolved"))
+    tasks = {
+        "not gradable here, and not counted": report.ungradable,
+        "not tried again after a trial that solved nothing new": report.stopped,
+        NO_GAIN: report.no_gain,
+        "ended on a budget, counted as unsolved": report.on_budget,
+        "unfinished, counted as unsolved": report.unfinished,
+    }
+    numbers += [(str(number), words) for words, number in tasks.items() if number]
     return numbers
 
 
@@ -339,9 +339,13 @@ def _outcome(rows: Sequence[TrialRow] | None) -> TaskCell:
     if answer["success"]:
         trial = answer["trial"]
         return TaskCell(f"✓{space}{trial}", f"solved in trial {trial}", trial, "solved", spent)
+    if answer["success"] is None and answer["verdict"]:
+        # Where the truth is unknown, the verdict stands for it.
+        trial = answer["trial"]
+        return TaskCell(f"✓{space}{trial}", f"accepted in trial {trial}, truth not known", trial, "solved", spent)
     if rows[-1]["fault"]:
         return TaskCell(f"!{space}fault", "ended by a fault", 10_001, "fault", spent)
-    # There is no failure where a budget cut the trial short, or where an accepted answer cannot be checked.
+    # There is no failure where a budget cut the trial short.
     reason = failure(answer) or answer["stop_reason"]
     why = printable(reason)
     return TaskCell(f"✗{space}{why}", f"not solved: {why}", 10_000, "failed", spent)

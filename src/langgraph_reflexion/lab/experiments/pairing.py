@@ -8,10 +8,18 @@ task, then the second ones) until the tokens are used up. A reflection is paid f
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from langgraph_reflexion.lab.experiments.groups import RunGroup, TaskSeed
-from langgraph_reflexion.lab.experiments.metrics import final_answer, has_ended, on_budget, reflection_tokens, tokens
+from langgraph_reflexion.lab.experiments.metrics import (
+    final_answer,
+    has_ended,
+    lacks_tokens,
+    on_budget,
+    reflection_tokens,
+    tokens,
+)
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.statistics import FEWEST_VOTES, SignTest, p_clause, sign_test
 from langgraph_reflexion.support.text import count
@@ -80,7 +88,7 @@ class Pair:
     one: RunGroup
     other: RunGroup
     left_out: int = 0
-    """Number of common tasks that are not compared because of a fault or an unknown truth."""
+    """Number of common tasks that are not compared: without a trial, by a fault, or with an unknown truth."""
     matches: tuple[Match, ...] = ()
     """The comparisons at equal trials and at equal tokens."""
     notes: tuple[str, ...] = ()
@@ -154,19 +162,30 @@ def pair(one: RunGroup, other: RunGroup) -> Pair:
             first[task] = mine[task]
             second[task] = theirs[task]
     left_out = len(common) - len(first)
-    if left_out:
-        notes.append(f"{names}: {count(left_out, 'task')} left out because of a fault or an unknown truth.")
+    without_trial = sum(1 for task in common if not (mine[task] and theirs[task]))
+    notes += _notes_on_left_out(names, without_trial, left_out - without_trial)
     if not first:
         return Pair(one, other, left_out, notes=tuple(notes))
     matches = [_at_equal_trials(_equal_trials(one, other, first, second), first, second)]
     fewer_tokens = min(_spent(first), _spent(second))
-    if one.report.costs["cached_calls"] or other.report.costs["cached_calls"]:
-        notes.append(f"{names} are not compared at equal tokens: cached answers cost none.")
+    compared = [*chain.from_iterable(first.values()), *chain.from_iterable(second.values())]
+    if lacks_tokens(compared):
+        notes.append(f"{names} are not compared at equal tokens: those of cached answers are not recorded.")
     elif not fewer_tokens:
         notes.append(f"{names} are not compared at equal tokens: no tokens were counted.")
     else:
         matches.append(_at_equal_tokens(fewer_tokens, first, second))
     return Pair(one, other, left_out, tuple(matches), tuple(notes))
+
+
+def _notes_on_left_out(names: str, without_trial: int, unknown: int) -> list[str]:
+    """Return notes on the tasks that are not compared: of which one group has no trial, or nobody knows the truth."""
+    notes: list[str] = []
+    if without_trial:
+        notes.append(f"{names}: {count(without_trial, 'task')} left out, of which one of them has no trial.")
+    if unknown:
+        notes.append(f"{names}: {count(unknown, 'task')} left out because of a fault or an unknown truth.")
+    return notes
 
 
 def _at_equal_trials(amount: int, first: Trials, second: Trials) -> Match:
@@ -210,7 +229,7 @@ def _notes_on_ends(one: RunGroup, other: RunGroup) -> list[str]:
     notes: list[str] = []
     for each in (one, other):
         if each.report.unfinished:
-            notes.append(f"{each.name} is unfinished: missing trials solve nothing.")
+            notes.append(f"{each.name} is unfinished: the missing trials of tasks that have begun solve nothing.")
     for each in (one, other):
         if each.report.on_budget:
             tasks = count(each.report.on_budget, "task")

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from langgraph_reflexion.lab.experiments.live_lines import InFlight, bar, cut, headline, rows
 from langgraph_reflexion.lab.experiments.matrix import ExperimentObserver, RunOutcome
-from langgraph_reflexion.lab.experiments.metrics import tokens
 from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.scheduler import Observer
 from langgraph_reflexion.lab.experiments.trial_view import VERDICTS, reason_of
@@ -136,7 +135,8 @@ class LiveProgress(Observer):
         if row["verdict"] and row["success"] is not False:
             tally.solved += 1
         self._waiting = ""
-        tally.tokens += tokens(row)
+        # What is spent now: replies out of a cache are free.
+        tally.tokens += row["input_tokens"] + row["output_tokens"]
         tally.cost += row["cost"]
         if finished:
             tally.ended += 1

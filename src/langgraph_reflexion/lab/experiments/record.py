@@ -15,7 +15,7 @@ a last trial got when more trials were granted. The last one counts.
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,7 @@ class RunRecord:
         self._order = row_order(info["tasks"])
         self.new = not holds_run(folder)
         self.shared = info["settings"].get("database") is not None
+        self._before_next: Callable[[], None] | None = None
         if self.new and (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         if not self.new:
@@ -93,6 +94,16 @@ class RunRecord:
 
     def append(self, finished: Finished) -> None:
         """Add a finished trial: its files and prompts first, because its row marks it as complete."""
+        prepare, self._before_next = self._before_next, None
+        if prepare:
+            prepare()
+        self._write(finished)
+
+    def before_next(self, prepare: Callable[[], None]) -> None:
+        """Have this called once, before the next new trial is added: what becomes true with it, and not before."""
+        self._before_next = prepare
+
+    def _write(self, finished: Finished) -> None:
         row, files, calls = finished
         for name, text in files.items():
             path = self.folder / name
@@ -109,6 +120,12 @@ class RunRecord:
         self._info |= facts
         text = json.dumps(self._info, indent=2, ensure_ascii=False)
         atomic_write(self.folder / RUN, [self._encoded(text) + b"\n"])
+
+    def drop_info(self, *names: str) -> None:
+        """Remove facts from `run.json`."""
+        for name in names:
+            self._info.pop(name, None)
+        self.update_info()
 
     def keep_prompts(self, files: Mapping[str, str]) -> None:
         """Write the files of the prompts, in place of those of a run that began with others."""
@@ -141,7 +158,7 @@ class RunRecord:
         # As it would be read again, with its secrets redacted.
         written = json.loads(self._line(finished.row))
         if recorded != brief(written):
-            self.append(finished)
+            self._write(finished)
 
     def missing(self, task: str, trials: int) -> list[int]:
         """Return those of a task's first N trials that are not recorded."""

@@ -14,6 +14,7 @@ from langgraph_reflexion.lab.experiments.metrics import (
     confusion_rates,
     failures_by_trial,
     has_ended,
+    lacks_tokens,
     measures_by_trial,
     on_budget,
     solved_by_trial,
@@ -25,7 +26,7 @@ from langgraph_reflexion.lab.experiments.rows import TrialRow
 from langgraph_reflexion.lab.experiments.runs import Run
 from langgraph_reflexion.lab.in_turn import model_names, model_of
 from langgraph_reflexion.models.load import DEMO
-from langgraph_reflexion.models.recorded import NO_USAGE, REJECTED, Usage, add_usage, ended_at_no_gain
+from langgraph_reflexion.models.recorded import NO_USAGE, REJECTED, Usage, add_usage, ended_at_no_gain, reused_tokens
 
 
 class Metric(NamedTuple):
@@ -41,6 +42,7 @@ COSTS: dict[str, Metric] = {
     "cached_calls": Metric("calls out of the cache", ",d"),
     "input_tokens": Metric("input tokens", ",d", always=True),
     "output_tokens": Metric("output tokens", ",d", always=True),
+    "reused_tokens": Metric("tokens out of the cache", ",d"),
     "cost": Metric("cost", ",.4f"),
     "seconds": Metric("seconds in trials", ",.1f"),
     "tokens_per_solved": Metric("tokens per solved task", ",.0f", always=True),
@@ -51,8 +53,8 @@ COSTS: dict[str, Metric] = {
     "failed_by_error": Metric("tasks ended by an error", ",d"),
 }
 """Calls, tokens, money and time of a run, by their names in the JSON report. Model calls include those of reflections
-and evaluators; calls out of the cache count for nothing else. Seconds are wall time in trials, several of which run
-at once."""
+and evaluators; calls out of the cache are free, and their tokens count only in those per solved task. Seconds are
+wall time in trials, several of which run at once."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +108,11 @@ class RunReport:
         """True if the demo model took part, so that the numbers say nothing about an LLM."""
         return DEMO in (*model_names(self.settings["model"]), self.settings["reflection_model"])
 
+    @property
+    def all_tasks(self) -> int:
+        """N tasks, whether they can be graded or not."""
+        return self.tasks + self.ungradable
+
     def share(self, tasks: float) -> float:
         """Return a number of tasks as a share of all; 0 if none can be graded."""
         if not self.tasks:
@@ -138,7 +145,7 @@ def report_run(run: Run) -> RunReport:
     stopped = 0
     # The rule `until_no_improvement` has stopped the run after this trial, and with it all tasks that had begun.
     if run.stopped_after is not None:
-        stopped = ends.begun - ends.ended - ends.on_budget
+        stopped = ends.begun - ends.ended - ends.on_budget - ends.by_error
         limit = min(limit, run.stopped_after)
     finished = ends.ended + stopped + ends.on_budget
     total = len(run.tasks)
@@ -195,6 +202,8 @@ class _Ends(NamedTuple):
     ended: int
     """Solved, out of trials, or by a fault or a rule."""
     on_budget: int
+    by_error: int
+    """Neither of these, but by an error."""
     no_gain: int
 
 
@@ -203,15 +212,18 @@ def _ends(run: Run, limit: int) -> _Ends:
     lasts = [trials[-1] for trials in run.tasks.values() if trials]
     ended = 0
     by_budget = 0
+    by_error = 0
     no_gain = 0
     for last in lasts:
         if has_ended(last, limit):
             ended += 1
         elif on_budget(last):
             by_budget += 1
+        elif last["task_id"] in run.errors:
+            by_error += 1
         if ended_at_no_gain(last["notes"]):
             no_gain += 1
-    return _Ends(len(lasts), ended, by_budget, no_gain)
+    return _Ends(len(lasts), ended, by_budget, by_error, no_gain)
 
 
 def _notes(rows: Sequence[TrialRow]) -> dict[str, int]:
@@ -233,17 +245,20 @@ def _costs(run: Run, solved: int) -> dict[str, float | None]:
     cost = round(sum(row["cost"] for row in rows), 6)
     seconds = round(sum(row["seconds"] for row in rows), 3)
     spent: int | None = sum(map(tokens, rows))
-    if not spent:
-        # An agent's model may report none.
+    # An agent's model may report none, and older runs recorded none of cached calls.
+    if not spent or lacks_tokens(rows):
         spent = None
     rejected = 0
+    reused = 0
     for row in rows:
+        reused += reused_tokens(row)
         rejected += sum(note.startswith(REJECTED) for note in row["notes"])
     return {
         "llm_calls": sum(row["llm_calls"] for row in rows),
         "cached_calls": sum(row["cached_calls"] for row in rows),
         "input_tokens": sum(row["input_tokens"] for row in rows),
         "output_tokens": sum(row["output_tokens"] for row in rows),
+        "reused_tokens": reused,
         "cost": cost,
         "seconds": seconds,
         "tokens_per_solved": _share(spent, solved),

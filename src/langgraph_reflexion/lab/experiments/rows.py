@@ -82,6 +82,13 @@ def add_trajectory(row: TrialRow, state: Mapping[str, Any]) -> None:
         row["prepared"] = prepared
 
 
+def add_reused_tokens(row: TrialRow, usage: Usage) -> None:
+    """Add to a row the tokens of its cached calls, if it had any."""
+    if "reused_input_tokens" in usage and "reused_output_tokens" in usage:
+        row["reused_input_tokens"] = usage["reused_input_tokens"]
+        row["reused_output_tokens"] = usage["reused_output_tokens"]
+
+
 def _is_judged(state: Mapping[str, Any]) -> bool:
     """Return whether the evaluation in a state is that of its current trial, and not of the trial before."""
     if not state["trials"]:

@@ -185,21 +185,31 @@ async def run_setup(
     new_prompts = prompts_that_differ(folder, _prompt_files(setup))
     record = RunRecord(folder, info, setup.secrets)
     had_trials = bool(record.trials)
-    record.keep_prompts(_prompt_files(setup))
+
+    def take_over() -> None:
+        """Make the record one of the present prompts and code."""
+        record.keep_prompts(_prompt_files(setup))
+        record.update_info(**_new_code(info, setup.settings, new_prompts, joins=had_trials))
+        # Tasks that ended by an error are tried again, and `until_no_improvement` decides anew.
+        record.drop_info("errors", "stopped_after")
+
+    if record.new:
+        record.keep_prompts(_prompt_files(setup))
+    else:
+        # A resumed run stays as it is until it has a trial that is new.
+        record.before_next(take_over)
+    setup.budgets.start_clock(info.get("seconds", 0.0))
     begun = False
     try:
         with _explained(record):
             async with _open_scheduler(setup, record, observer, info, before, token) as scheduler:
                 # From here on trials may begin, and their folder is kept, unless the scheduler knows that none did.
                 begun = True
-                setup.budgets.start_clock(info.get("seconds", 0.0))
                 observer.on_start(folder, len(setup.tasks), setup.graph.rules.max_trials, played_by)
                 try:
                     await _run_tasks(scheduler, setup.settings, resumed=before is not None)
                 finally:
                     begun = await scheduler.begun()
-                if scheduler.recorded:
-                    record.update_info(**_new_code(info, setup.settings, new_prompts, joins=had_trials))
                 if scheduler.stopped_after is not None:
                     record.update_info(stopped_after=scheduler.stopped_after)
     finally:
@@ -233,10 +243,6 @@ def _info(
     else:
         info = new_info(settings, list(goals))
     info["rules"] = asdict(setup.graph.rules)
-    # Tasks that ended by an error are tried again.
-    info.pop("errors", None)
-    # The rule `until_no_improvement` decides anew.
-    info.pop("stopped_after", None)
     info["goals"] = goals
     if axes:
         info["axes"] = dict(axes)

@@ -107,7 +107,7 @@ class Scheduler:
             return
         numbers = ", ".join(map(str, missing))
         for finished in await run.find(missing):
-            self.record.append(finished)
+            self.record.restore(finished)
         if not self.record.missing(task, run.completed):
             self.observer.on_repair(task, f"restored trial {numbers} from the checkpoints")
             return

@@ -24,7 +24,7 @@ from langgraph_reflexion.envs.base import FinishedTrial, Review, Task
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.graph.resume import resume_point
 from langgraph_reflexion.lab.experiments.locks import TaskLock
-from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, add_trajectory
+from langgraph_reflexion.lab.experiments.rows import Finished, TrialRow, add_reused_tokens, add_trajectory
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.events import steps_in
 from langgraph_reflexion.memory.useful import was_rejected
@@ -400,6 +400,7 @@ def _row(task: str, state: ReflexionState, review: Review, *, recorded_truth: bo
         fault=state["fault"],
         seconds=round(seconds, 3),
     )
+    add_reused_tokens(row, usage)
     add_trajectory(row, state)
     if record.get("unverified"):
         row["unverified"] = True

@@ -154,7 +154,8 @@ def trial_views(settings: Mapping[str, Any], rows: Sequence[TrialRow]) -> list[T
     if settings["strategy"] in list(Strategy):
         strategy = Strategy(settings["strategy"])
     # Of an agent's trials nothing is known but the verdict.
-    truth_unknown = settings.get("actor") == "agent" and not is_oracle(settings)
+    knows_truth = settings.get("actor") != "agent" or settings.get("truth") is not None
+    truth_unknown = not knows_truth and not is_oracle(settings)
     views = []
     before: TrialRow | None = None
     for row in rows:

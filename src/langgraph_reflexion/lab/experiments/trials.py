@@ -15,7 +15,7 @@ from langgraph_reflexion.lab.experiments.html import fill, framed
 from langgraph_reflexion.lab.experiments.prompts import Place, SentPrompt, prompt_for
 from langgraph_reflexion.lab.experiments.provenance import BETWEEN, code_of, described, in_lines
 from langgraph_reflexion.lab.experiments.record import ERRORS
-from langgraph_reflexion.lab.experiments.rows import TrialRow, add_trajectory
+from langgraph_reflexion.lab.experiments.rows import TrialRow, add_reused_tokens, add_trajectory
 from langgraph_reflexion.lab.experiments.runs import Run, read_run
 from langgraph_reflexion.lab.experiments.trial_view import NO_PROMPTS, TrialView, first_difference, trial_views
 from langgraph_reflexion.models.recorded import add_usage
@@ -259,6 +259,8 @@ def trials_of_run(run: Run | Path | str, task: str) -> Trials:
 def _task_of(run: Run, name: str) -> str:
     """Return the id of a task of a run that is named by its id, or by its number from 1."""
     tasks: list[str] = run.info["tasks"]
+    if not tasks:
+        raise ConfigurationError(f"{run.folder}: the run has no tasks")
     if name in tasks:
         return name
     if name.isdecimal() and 1 <= int(name) <= len(tasks):
@@ -343,6 +345,7 @@ def _row(task: str, trial: int, record: "TrialRecord | None", lesson: str | None
         fault=record["fault"],
         seconds=record["seconds"],
     )
+    add_reused_tokens(row, usage)
     if record.get("unverified"):
         row["unverified"] = True
     return row

@@ -1,0 +1,110 @@
+"""The model of an agent with the middleware, which is known once the agent has called it."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+
+from langgraph_reflexion.errors import ConfigurationError
+from langgraph_reflexion.models.calls import CallId, Reply
+from langgraph_reflexion.models.client import NO_MODEL, Client
+from langgraph_reflexion.models.options import ModelOptions
+
+T = TypeVar("T")
+
+MOST_MODELS = 1000
+"""Models that are remembered, the newest ones: a service may make one for each of its users."""
+
+
+class FoundModelClient(Client):
+    """Calls the model that the agent has called itself, in each run that of the run.
+
+    Several runs may go on at once, and other middleware may give each another model, with a key of its own.
+
+    Args:
+        options: How it is called.
+        priced: Whether its price must be known, for a budget of money.
+    """
+
+    def __init__(self, options: ModelOptions, *, priced: bool = False) -> None:
+        super().__init__(None, options, priced=priced, answered=True)
+        # By names, which a state may hold.
+        self._clients: OrderedDict[str, Client] = OrderedDict()
+        self._chosen: ContextVar[Client | None] = ContextVar("chosen", default=None)
+
+    def found(self, model: BaseChatModel) -> str:
+        """Remember a model that the agent calls, and return the name under which `choose` finds it.
+
+        Raises:
+            ConfigurationError: a budget of money needs its price.
+        """
+        for name, client in self._clients.items():
+            if client.given is model:
+                self._clients.move_to_end(name)
+                return name
+        name = uuid4().hex
+        self._clients[name] = self.for_model(model)
+        if len(self._clients) > MOST_MODELS:
+            self._clients.popitem(last=False)
+        return name
+
+    def choose(self, name: str | None) -> None:
+        """Call this model in what follows in this context.
+
+        Args:
+            name: Its name; None if the run has called none yet.
+        """
+        client = self._clients.get(name or "")
+        # Another process may have called it. Where all runs have the same model, it is that one.
+        if client is None and len(self._clients) == 1:
+            [client] = self._clients.values()
+        self._chosen.set(client)
+
+    @property
+    def _client(self) -> Client:
+        client = self._chosen.get()
+        if client is None:
+            raise ConfigurationError(NO_MODEL)
+        return client
+
+    @property
+    def name(self) -> str:
+        return self._client.name
+
+    @property
+    def model(self) -> Any:
+        return self._client.model
+
+    @property
+    def replied(self) -> bool:
+        return self._client.replied
+
+    @property
+    def has_own_server(self) -> bool:
+        return self._client.has_own_server
+
+    def require_price(self) -> None:
+        super().require_price()
+        for client in self._clients.values():
+            client.require_price()
+
+    def check_tools(self) -> None:
+        self._client.check_tools()
+
+    async def ask(self, messages: list[BaseMessage], config: RunnableConfig, call: CallId, **options: Any) -> Reply:
+        return await self._client.ask(messages, config, call, **options)
+
+    async def lend(
+        self,
+        work: Callable[[BaseChatModel, RunnableConfig], Awaitable[T]],
+        config: RunnableConfig,
+        call: CallId,
+        *,
+        own_models: bool = False,
+    ) -> T:
+        return await self._client.lend(work, config, call, own_models=own_models)
