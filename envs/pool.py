@@ -1,8 +1,9 @@
 """The pool of live episodes, which the graph's state cannot hold.
 
-The state holds the actions of a trial; the pool returns the episode of a task in which exactly these actions were
-taken: a live one if there is one, else one that is rebuilt by replay or from a snapshot. So resuming after a crash or
-on another machine, forking and time travel are one code path.
+The state holds the actions of a trial; the pool returns the trial's episode in which exactly these were taken: a live
+one if there is one, else one that is rebuilt by replay or from a snapshot. So resuming after a crash or on another
+machine, forking and time travel are one code path. A key tells the trials of several runs of one task apart, whose
+episodes may differ after the same actions.
 """
 
 import logging
@@ -33,6 +34,7 @@ class _Live:
     task: Task
     actions: list[Action]
     episode: Episode
+    key: str
 
 
 class Stepped(NamedTuple):
@@ -64,8 +66,13 @@ class EpisodePool:
         """Prepare a task; see `SupportsPrepare`."""
         return await self._tried(task, lambda: resolved(prepare(self.environment, task)))
 
-    async def start(self, task: Task) -> tuple[str, dict[str, Any] | None]:
-        """Start a fresh episode, and return its first observation and its snapshot, if any."""
+    async def start(self, task: Task, *, key: str = "") -> tuple[str, dict[str, Any] | None]:
+        """Start a fresh episode, and return its first observation and its snapshot, if any.
+
+        Args:
+            task: The task.
+            key: The trial's, by which its episode is found again.
+        """
 
         async def begin() -> tuple[Episode, dict[str, Any] | None]:
             episode = await resolved(self.environment.start(task))
@@ -74,10 +81,10 @@ class EpisodePool:
             return episode, snapshot
 
         episode, snapshot = await self._tried(task, begin, self._close_first)
-        await self._keep(_Live(task, [], episode))
+        await self._keep(_Live(task, [], episode, key))
         return episode.observation, snapshot
 
-    async def go_on(self, task: Task, snapshot: dict[str, Any]) -> dict[str, Any] | None:
+    async def go_on(self, task: Task, snapshot: dict[str, Any], *, key: str = "") -> dict[str, Any] | None:
         """Start an episode where that of an earlier trial has ended, and return its snapshot; see `SupportsGoOn`."""
 
         async def begin() -> tuple[Episode, dict[str, Any] | None]:
@@ -90,11 +97,17 @@ class EpisodePool:
             return episode, after
 
         episode, after = await self._tried(task, begin, self._close_first)
-        await self._keep(_Live(task, [], episode))
+        await self._keep(_Live(task, [], episode, key))
         return after
 
     async def step(
-        self, task: Task, actions: list[Action], action: Action, snapshot: dict[str, Any] | None = None
+        self,
+        task: Task,
+        actions: list[Action],
+        action: Action,
+        snapshot: dict[str, Any] | None = None,
+        *,
+        key: str = "",
     ) -> Stepped:
         """Take an action in the episode of this task in which exactly `actions` were taken, or of the snapshot.
 
@@ -104,28 +117,30 @@ class EpisodePool:
         """
 
         async def advance() -> tuple[Episode, Stepped]:
-            episode = await self._find(task, actions, snapshot)
-            before = _Live(task, actions, episode)
+            episode = await self._find(task, actions, snapshot, key)
+            before = _Live(task, actions, episode, key)
             async with self._closed_on_error(episode, paused=before):
                 result = _checked(await resolved(episode.step(action)))
                 after = await resolved(episode.snapshot())
             return episode, Stepped(result, after)
 
         episode, stepped = await self._tried(task, advance, self._close_first)
-        await self._keep(_Live(task, [*actions, action], episode))
+        await self._keep(_Live(task, [*actions, action], episode, key))
         return stepped
 
-    async def borrow(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None) -> Episode:
+    async def borrow(
+        self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None, *, key: str = ""
+    ) -> Episode:
         """Take the episode with this history out of the pool, live or rebuilt, to use it and `give_back` it."""
-        find = partial(self._find, task, actions, snapshot)
+        find = partial(self._find, task, actions, snapshot, key)
         return await self._tried(task, find, self._close)
 
-    async def give_back(self, task: Task, actions: list[Action], episode: Episode) -> None:
+    async def give_back(self, task: Task, actions: list[Action], episode: Episode, *, key: str = "") -> None:
         """Keep an episode that was borrowed, in which exactly `actions` were taken."""
-        await self._keep(_Live(task, actions, episode))
+        await self._keep(_Live(task, actions, episode, key))
 
     async def finalize(
-        self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None
+        self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None = None, *, key: str = ""
     ) -> StepResult | None:
         """Evaluate the episode with this history, whose trial was stopped; see `Episode.finalize`."""
         # Nothing to evaluate, so that no episode needs to be rebuilt.
@@ -133,7 +148,7 @@ class EpisodePool:
             return None
 
         async def finalized() -> tuple[Episode, StepResult | None]:
-            episode = await self._find(task, actions, snapshot)
+            episode = await self._find(task, actions, snapshot, key)
             async with self._closed_on_error(episode):
                 result = await resolved(episode.finalize())
                 if result is not None:
@@ -141,12 +156,12 @@ class EpisodePool:
             return episode, result
 
         episode, result = await self._tried(task, finalized, self._close_first)
-        await self._keep(_Live(task, actions, episode))
+        await self._keep(_Live(task, actions, episode, key))
         return result
 
-    async def release(self, task: Task, actions: list[Action]) -> None:
+    async def release(self, task: Task, actions: list[Action], *, key: str = "") -> None:
         """Close the live episode with this history, if any. A failure to close is logged."""
-        live = self._take(task, actions)
+        live = self._take(task, actions, key)
         if live is not None:
             await self._let_go(live)
 
@@ -159,8 +174,8 @@ class EpisodePool:
         while self._live:
             await self._let_go(self._live.pop())
 
-    async def _find(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None) -> Episode:
-        live = self._take(task, actions)
+    async def _find(self, task: Task, actions: list[Action], snapshot: dict[str, Any] | None, key: str) -> Episode:
+        live = self._take(task, actions, key)
         if live is not None:
             return live.episode
         if snapshot is not None:
@@ -178,11 +193,11 @@ class EpisodePool:
             raise NotImplementedError(f"episodes of {self.environment.name} are rebuilt by replaying their actions")
         return await resolved(self.environment.restore(task, snapshot))
 
-    def _take(self, task: Task, actions: list[Action]) -> _Live | None:
+    def _take(self, task: Task, actions: list[Action], key: str) -> _Live | None:
         with self._lock:
             for index, live in enumerate(self._live):
                 # Two tasks may have the same id, such as a task and its edited copy.
-                if live.actions == actions and live.task == task:
+                if live.key == key and live.actions == actions and live.task == task:
                     return self._live.pop(index)
         return None
 

@@ -47,9 +47,9 @@ def learn_from(
 ) -> Learned:
     """Learn from an answer after the fact: write a lesson for later tasks, and correct the numbers of those shown.
 
-    The reflection is on the trajectory of that very answer, even if the conversation has gone on since. If the
-    checkpointer has lost it, the lesson is learned from question, answer and words, and its source says so. The
-    thread itself stays as it is. Learning from the same news twice changes nothing.
+    The reflection is on the trajectory of that very answer, even if a later trial was worse, or the conversation has
+    gone on since. If the checkpointer has lost it, the lesson is learned from question, answer and words, and its
+    source says so. The thread itself stays as it is. Learning from the same news twice changes nothing.
 
     Args:
         graph: A compiled graph with `Lessons`, whose model writes the lesson, or a `ReflexionMiddleware` with
@@ -223,8 +223,7 @@ async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableCo
         )
     if named.get("checkpoint_id"):
         snapshot = await threads.state(config)
-        state = _state_in(snapshot, f"checkpoint {named['checkpoint_id']!r}")
-        return Found(state, partial=False, has_lessons=True)
+        return await _found_at(reflect, threads, snapshot, f"checkpoint {named['checkpoint_id']!r}")
     message_id = named.get("message_id")
     run_id = named.get("run_id")
     whole = config.copy()
@@ -234,13 +233,13 @@ async def found_in_thread(reflect: Reflect, threads: Threads, config: RunnableCo
     async for snapshot in threads.history(whole):
         newest = newest or snapshot
         if _is_meant(snapshot, message_id, run_id):
-            state = _state_in(snapshot, f"thread {thread!r}")
-            return Found(state, partial=False, has_lessons=True)
+            return await _found_at(reflect, threads, snapshot, f"thread {thread!r}")
     if newest is None:
         raise ConfigurationError(f"learn_from: the checkpointer has no thread {thread!r}")
     # A checkpointer may keep the newest state alone, which still has the whole conversation.
     if message_id is not None:
-        state = _state_of_answer(reflect, newest, message_id)
+        said = up_to(newest.values.get("messages") or [], message_id)
+        state = _state_of_answer(reflect, said, f"the answer {message_id!r}")
         return Found(state, partial=True, has_lessons=False)
     what = "an answer"
     if run_id is not None:
@@ -262,6 +261,56 @@ def _is_meant(snapshot: StateSnapshot, message_id: str | None, run_id: str | Non
         return ended and str(metadata.get("run_id")) == str(run_id)
     # One that was cut off is learned from as far as it went.
     return True
+
+
+async def _found_at(reflect: Reflect, threads: Threads, snapshot: StateSnapshot, where: str) -> Found:
+    """Return what is known of the answer at the end of a task, or of the trial under way.
+
+    The answer is that of the best trial, which need not be the last one.
+
+    Raises:
+        ConfigurationError: the state has nothing of a trial, or that of the answer is gone and there is no message.
+    """
+    last = _state_in(snapshot, where)
+    values = snapshot.values
+    best = values.get("best")
+    is_over = values.get("status") != "running"
+    if not is_over or best in (None, values.get("trial")):
+        return Found(last, partial=False, has_lessons=True)
+    answered = await _state_of_trial(threads, snapshot, best)
+    if answered is not None:
+        return Found(answered, partial=False, has_lessons=True)
+    said = list(values.get("messages") or [])
+    if _answer_id(values) is None:
+        raise ConfigurationError(
+            f"learn_from: the answer in {where} is that of trial {best}, and the checkpointer no longer has it"
+        )
+    if not any(isinstance(message, HumanMessage) for message in said):
+        # The task was given by itself, and not in a conversation.
+        said = [HumanMessage(last["task"]["instruction"]), *said]
+    state = _state_of_answer(reflect, said, where)
+    state["task"] = last["task"]
+    return Found(state, partial=True, has_lessons=False)
+
+
+async def _state_of_trial(threads: Threads, snapshot: StateSnapshot, trial: int) -> ReflexionState | None:
+    """Return the state at the end of an earlier trial of the same task; None if it is gone."""
+    task = snapshot.values.get("lesson_key")
+    # By the states before it, as a forked thread has trials of the same number that led to other answers.
+    while snapshot.parent_config is not None:
+        try:
+            snapshot = await threads.state(snapshot.parent_config)
+        except ConfigurationError:
+            # A server says so of a checkpoint that it has deleted; others return an empty state.
+            return None
+        values = snapshot.values
+        if not values or values.get("lesson_key") != task:
+            return None
+        recorded = [record["trial"] for record in values.get("trials", [])]
+        # The newest of that trial is the first: it has the reflection as well.
+        if values.get("trial") == trial and trial in recorded:
+            return cast(ReflexionState, values)
+    return None
 
 
 def _has_trial(values: Mapping[str, Any]) -> bool:
@@ -305,14 +354,13 @@ def up_to(said: Sequence[Any], message: str) -> list[Any]:
     return list(said[: ids.index(message) + 1])
 
 
-def _state_of_answer(reflect: Reflect, snapshot: StateSnapshot, message: str) -> ReflexionState:
-    """Return what is known of an answer whose checkpoint is gone: the conversation up to it.
+def _state_of_answer(reflect: Reflect, said: Sequence[Any], what: str) -> ReflexionState:
+    """Return what is known of an answer whose checkpoint is gone, by the conversation that ends with it.
 
     Raises:
-        ConfigurationError: the conversation does not have the message.
+        ConfigurationError: there is no question in it, or it is not of an agent.
     """
-    said = up_to(snapshot.values.get("messages") or [], message)
-    state = _state_of_messages(reflect, said, f"the answer {message!r}")
+    state = _state_of_messages(reflect, said, what)
     # The graph has written into its answer how the task ended, but not what the evaluator said.
     outcome = getattr(said[-1], "response_metadata", {}).get("reflexion", {})
     if outcome.get("status") in ("solved", "failed"):

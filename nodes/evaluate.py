@@ -18,6 +18,7 @@ from langgraph_reflexion.loop.answers import RejectedAnswers
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import allowed_trials
 from langgraph_reflexion.loop.conversation import with_answer
+from langgraph_reflexion.loop.episodes import key_of
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import charging
 from langgraph_reflexion.memory import AgentMemory
@@ -326,14 +327,15 @@ class Evaluate:
 
     async def _release(self, state: ReflexionState, actions: list[Action], *, evaluated: bool) -> None:
         """Let the trial's episode go."""
-        await self.pool.release(state["task"], actions)
+        await self.pool.release(state["task"], actions, key=key_of(state))
 
     async def _finalize(self, state: ReflexionState) -> Update:
         """Return what the environment adds to a trial that was stopped, and nothing for one that ended by itself."""
         episode = state["episode"]
         if episode["terminated"] or episode["truncated"]:
             return {}
-        result = await self.pool.finalize(state["task"], actions_of(state), episode["snapshot"])
+        actions = actions_of(state)
+        result = await self.pool.finalize(state["task"], actions, episode["snapshot"], key=key_of(state))
         if result is None:
             return {}
         step = Step(

@@ -191,7 +191,10 @@ class Learn:
         known = await store.source(empty.key)
         if known:
             return known
-        budget = self._memory.budget
+        # Who works off the queue has looked at the budget, and an empty lesson would lose what is queued.
+        budget = None
+        if not news.queued:
+            budget = self._memory.budget
         if budget is not None and await store.spent() >= budget:
             return empty.model_copy(update={"text": _without_model(news)})
         if news.success:
@@ -233,7 +236,7 @@ class Learn:
         if verdict is None:
             # Neither judged nor recorded.
             return None
-        if await store.counts(key):
+        if await store.counts(key, recorded=self._memory.learns(news.state)):
             return verdict
         return None
 

@@ -12,7 +12,7 @@ from langgraph_reflexion.envs.grammar import read_call
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.envs.protocols import for_task
 from langgraph_reflexion.errors import EpisodeLost, Fault
-from langgraph_reflexion.loop.episodes import begin_anew
+from langgraph_reflexion.loop.episodes import begin_anew, key_of
 from langgraph_reflexion.models.calls import as_data
 from langgraph_reflexion.nodes.approval import Answer, ask_person
 from langgraph_reflexion.state import Decision, EpisodeState, ReflexionState, Step, Update
@@ -52,7 +52,9 @@ class Observe:
         before = state["episode"]
         # The pool finds the episode by the actions taken so far, and replays them if it is not live any more.
         try:
-            result, snapshot = await self.pool.step(state["task"], actions_of(state), action, before["snapshot"])
+            result, snapshot = await self.pool.step(
+                state["task"], actions_of(state), action, before["snapshot"], key=key_of(state)
+            )
         except EpisodeLost as lost:
             return await begin_anew(self.pool, state, lost)
         except Fault as fault:

@@ -50,6 +50,7 @@ class Reset:
             began = state["seconds"]
             update |= await self._next_trial(state, config)
 
+        key = uuid4().hex
         try:
             with charging(update, "reset") as paid:
                 if begins:
@@ -59,7 +60,7 @@ class Reset:
                 if begins:
                     # Those of the task before on this thread.
                     continued = []
-                observation, snapshot = await begin_episode(self.pool, task, continued)
+                observation, snapshot = await begin_episode(self.pool, task, continued, key)
         except Fault as fault:
             observation, snapshot = "", None
             update["stop_reason"] = "fault"
@@ -69,7 +70,7 @@ class Reset:
         # Recalled once for a task, by what its first trial shows.
         if update["trial"] == 1 and not update["fault"]:
             update |= await self.memory.lessons.recall(task, observation, config)
-        update["episode"] = new_episode(task, began, observation, snapshot)
+        update["episode"] = new_episode(task, began, observation, snapshot, key)
         return update
 
     def _first_trial(self, task: Task, config: RunnableConfig) -> Update:

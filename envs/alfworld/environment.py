@@ -152,7 +152,9 @@ class ALFWorld(Environment):
         return game_forms(PUT_FORMS[syntax])
 
     def parse(self, text: str) -> Action | None:
-        """Read an action, ignoring case and extra blanks."""
+        """Read an action, ignoring case and extra blanks. Several lines are not one, though they may begin as one."""
+        if "\n" in text.strip():
+            return None
         read = parse_forms(self.actions(), tidy(text))
         if read is None:
             return None

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from langgraph_reflexion.envs.cache import Database, cached_database
-from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, normalize_title
+from langgraph_reflexion.envs.hotpotqa.pages import SHOWN, Missing, Page, before_brackets, normalize_title
 
 _KIND = "corpus-2"
 """The name of cached corpora, with the version of the tables and of the reader of pages."""
@@ -104,8 +104,7 @@ def _fill(connection: sqlite3.Connection, pages: Iterable[Page]) -> None:
     insert_words = "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)"
     for page in pages:
         folded = normalize_title(page.title)
-        before_brackets = re.sub(r"\s*\([^()]*\)$", "", page.title)
-        base = normalize_title(before_brackets)
+        base = normalize_title(before_brackets(page.title))
         sentences = json.dumps(page.sentences, ensure_ascii=False)
         done = connection.execute(insert_page, (page.title, folded, base, sentences))
         # Questions share paragraphs, so a title may be known.

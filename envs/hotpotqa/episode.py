@@ -136,7 +136,11 @@ def handed_in(actions: Sequence[Action]) -> str | None:
     for each in actions:
         if each["name"] != "finish":
             continue
-        answer = str(each["args"].get("answer") or "")
+        given = each["args"].get("answer")
+        # A tool call may give a number, of which 0 is an answer, too.
+        answer = ""
+        if given is not None:
+            answer = str(given)
         # Without one, it did not end the trial.
         if answered(answer):
             return answer

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 from langgraph_reflexion.envs.base import ObservedStep
+from langgraph_reflexion.envs.hotpotqa.pages import before_brackets, normalize_title
 from langgraph_reflexion.support.text import listed
 
 LONGEST_LIST = 10_000
@@ -24,13 +25,15 @@ def missed_in(steps: Sequence[ObservedStep]) -> list[str]:
             continue
         found = _NOT_FOUND.fullmatch(step["observation"])
         if found is None:
-            read.add(_normalized(str(action["args"].get("entity"))))
+            read.add(normalize_title(str(action["args"].get("entity"))))
             continue
         missing.append(found["title"])
         named += _titles(found["similar"])
     unread: list[str] = []
     for title in named:
-        if _normalized(title) not in read and title not in unread:
+        # A search without the brackets of a title may have opened its page.
+        searches = {normalize_title(title), normalize_title(before_brackets(title))}
+        if read.isdisjoint(searches) and title not in unread:
             unread.append(title)
     facts: list[str] = []
     if unread:
@@ -50,7 +53,3 @@ def _titles(text: str) -> list[str]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
     return [title for title in read if isinstance(title, str)]
-
-
-def _normalized(title: str) -> str:
-    return " ".join(title.split()).casefold()

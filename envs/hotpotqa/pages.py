@@ -8,6 +8,7 @@ from typing import Protocol, Self
 SHOWN = 5
 """The number of sentences that a search shows, or of similar titles if there is no page."""
 
+_BRACKETS_AT_END = re.compile(r"\s*\([^()]*\)$")
 _ABBREVIATIONS = (
     "adm|ave|brig|bros|ca|capt|cf|cmdr|co|col|corp|dept|dr|est|fr|gen|gov|hon|inc|jr|lt|ltd|maj|mr|mrs|ms|mt|prof|"
     "rep|rev|sen|sgt|sr|st|ste|vol|vs"
@@ -88,6 +89,11 @@ def normalize_title(title: str) -> str:
     decomposed = unicodedata.normalize("NFKD", folded)
     letters = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(letters.split())
+
+
+def before_brackets(title: str) -> str:
+    """Return a title without the brackets at its end, which tell it from others, as in `Ada (film)`."""
+    return _BRACKETS_AT_END.sub("", title)
 
 
 def _heading(line: str) -> bool:

@@ -3,7 +3,7 @@
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,10 @@ from langgraph_reflexion.errors import ConfigurationError, one_of
 
 SOURCES = ("corpus", "wikipedia", "langchain")
 """The sources of pages, the default one first."""
+TIMEOUT = 20.0
+"""Seconds after which a request to a live wiki fails, unless given."""
+_LIVE_ONLY: Mapping[str, Any] = {"api": WIKIPEDIA, "contact": None, "timeout": TIMEOUT}
+"""The options that say something of live pages alone, with their defaults."""
 
 
 class WikiEnvironment(Environment):
@@ -57,11 +61,14 @@ class WikiEnvironment(Environment):
         corpus: str | os.PathLike[str] | None = None,
         api: str = WIKIPEDIA,
         contact: str | None = None,
-        timeout: float = 20.0,
+        timeout: float = TIMEOUT,
     ) -> None:
         one_of("pages", pages, SOURCES)
         if corpus is not None and pages != "corpus":
             raise ConfigurationError(f"corpus= goes with pages='corpus', and pages is {pages!r}")
+        if pages == "corpus":
+            # An empty contact is none.
+            _expect_defaults(api=api, contact=contact or None, timeout=timeout)
         self.seed = seed
         self.path: Path | None = None
         if path is not None:
@@ -209,3 +216,17 @@ class WikiEnvironment(Environment):
     def _paragraphs(self, path: Path) -> Iterable[Page]:
         for question in self.read(path):
             yield from question.pages
+
+
+def _expect_defaults(**options: Any) -> None:
+    """Refuse the options of live pages where there are none.
+
+    Raises:
+        ConfigurationError: one differs from its default.
+    """
+    for name, value in options.items():
+        if value != _LIVE_ONLY[name]:
+            raise ConfigurationError(
+                f"{name}= goes with live pages, and pages is 'corpus': leave it out, or give pages='wikipedia' or "
+                "'langchain'"
+            )

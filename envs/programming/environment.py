@@ -15,6 +15,7 @@ from langgraph_reflexion.envs.programming.episode import (
     CODE_BEGINS,
     OneShotEpisode,
     ProgrammingEpisode,
+    bare_code,
     block_in,
     looks_like_code,
     program_in,
@@ -282,7 +283,7 @@ def _bare(text: str) -> str:
     if "\n" not in text.strip():
         return ""
     if looks_like_code(text):
-        return text.strip("\n")
+        return bare_code(text)
     begins = CODE_BEGINS.search(text)
     if begins is None:
         return ""

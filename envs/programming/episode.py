@@ -23,6 +23,9 @@ _BLOCK = re.compile(
 )
 
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[ \t]*+$", re.MULTILINE)
+_ANY_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
+# Not one that is indented as deeply as code is, such as in a docstring.
+_OUTER_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 CODE_BEGINS = re.compile(
     r"^(?:(?:from|import|def|async|class|use|pub|fn|func|function|package|public)\b|#include|@)", re.MULTILINE
 )
@@ -90,14 +93,26 @@ class OneShotEpisode(CodeEpisode):
 
 
 def program_in(text: str) -> str:
-    """Return the program in a text: the code block at its beginning, or all of it; empty if there is none."""
-    if text.lstrip().startswith(("```", "~~~")):
+    """Return the program in a text: all of it if it begins as code does, else its first code block, or all of it.
+
+    Empty if there is none.
+    """
+    if _shows_block(text):
         block = block_in(text)
         if block:
             return block
     if not text.strip():
         return ""
     return text.strip("\n")
+
+
+def _shows_block(text: str) -> bool:
+    """Return whether a text begins with a code block, or has one after a line that is no code."""
+    if text.lstrip().startswith(("```", "~~~")):
+        return True
+    if looks_like_code(text):
+        return False
+    return _OUTER_FENCE.search(text) is not None
 
 
 def block_in(text: str, *names: str) -> str:
@@ -120,13 +135,20 @@ def blocks_in(text: str, *names: str) -> list[str]:
     blocks = []
     in_language = []
     for match in _BLOCK.finditer(text.replace("\r\n", "\n")):
-        # A block in a list is indented as a whole.
-        indentation = re.compile(f"^{match['indent']}", re.MULTILINE)
-        code = indentation.sub("", match["code"]).strip("\n")
+        code = _outdented(match["code"], match["indent"]).strip("\n")
         blocks.append(code)
         if match["language"].lower() in names:
             in_language.append(code)
     return in_language or blocks
+
+
+def _outdented(code: str, indent: str) -> str:
+    """Return code without the indentation of its fence, as a block in a list is indented as a whole."""
+    lines = code.split("\n")
+    # A reply may begin with a blank, which then precedes the fence alone.
+    if not all(line.startswith(indent) for line in lines if line.strip()):
+        return code
+    return "\n".join(line.removeprefix(indent) for line in lines)
 
 
 def _before_closing_fence(text: str) -> str | None:
@@ -136,16 +158,27 @@ def _before_closing_fence(text: str) -> str | None:
         return None
     before = text[: fence.start()]
     after = text[fence.end() :]
+    if _ANY_FENCE.search(before):
+        return None
     if not looks_like_code(before) or looks_like_code(after):
         return None
-    return before.strip("\n")
+    return bare_code(before)
 
 
 def looks_like_code(text: str) -> bool:
     """Return whether the first line with text is indented, as the body of a function is, or begins as code does."""
     first_character = len(text) - len(text.lstrip())
     line_start = text.rfind("\n", 0, first_character) + 1
-    lines = text[line_start:]
-    if lines[:1].isspace():
+    indentation = text[line_start:first_character]
+    # Some models begin every reply with one blank.
+    if indentation not in ("", " "):
         return True
-    return CODE_BEGINS.match(lines) is not None
+    return CODE_BEGINS.match(text[first_character:]) is not None
+
+
+def bare_code(text: str) -> str:
+    """Return code that is in no block, without empty lines around it, and without one blank at its beginning."""
+    code = text.strip("\n")
+    if code.startswith("  "):
+        return code
+    return code.removeprefix(" ")

@@ -137,8 +137,8 @@ def is_late(done: Result) -> bool:
 
 
 def hurried(limits: Limits, tests: int = 1) -> Limits:
-    """Return the limits of some further self-written tests, after a late one."""
-    share = min(1.0, tests / HURRY)
+    """Return the limits of some further self-written tests, after a late one: at most half of what they were."""
+    share = min(0.5, tests / HURRY)
     shorter = replace(limits, cpu=limits.cpu * share)
     if limits.wall is not None:
         shorter = replace(shorter, wall=limits.wall * share)

@@ -35,6 +35,17 @@ COUNT = 12
 GENERATED = f"generated-{COUNT}"
 _OPENED = re.compile(r"(write_file\[.*\]|run_command)[^\S\n]*\n+```[\w+.-]*[^\S\n]*\n")
 """An action with a block of code, up to the line that opens the block and may name its language."""
+_FENCE_OR_ACTION = re.compile(
+    r"^(?:```(?P<language>[^\n`]*)|(?:(?:write|edit)_file\[|run_command\b).*)$", re.MULTILINE
+)
+"""A line that opens or closes a block of code, or with which an action begins that may have one."""
+_EDIT = re.compile(
+    r"(?P<file>edit_file\[[^\n]*\])[^\S\n]*\n++(?:```[\w+.-]*[^\S\n]*\n++)?"
+    r"(?P<change><{7} SEARCH[^\S\n]*\n(?s:.*?)^>{7} REPLACE)[^\S\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""An edit up to its end, in a block of code or not."""
+_SEARCH = re.compile(r"^<{7} SEARCH[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 
 
 class Workspace(Environment):
@@ -212,16 +223,17 @@ class Workspace(Environment):
         return apply_patch(self._repo(task), Path(patch), folder)
 
     def parse(self, text: str) -> Action | None:
-        """Read an action written as text, whose block of code may name its language."""
-        written = text.strip()
+        """Read the first action in a text that begins with it. Its block of code may name its language."""
+        written = _first_action(text.strip())
+        known = written
         opened = _OPENED.match(written)
         if opened:
             # The text forms know only a block without a language.
-            written = f"{opened[1]}\n```\n{written[opened.end() :]}"
-        read = parse_forms(self.actions(), written)
+            known = f"{opened[1]}\n```\n{written[opened.end() :]}"
+        read = parse_forms(self.actions(), known)
         if read is None:
             return None
-        return Action(name=read["name"], args=read["args"], text=text.strip())
+        return Action(name=read["name"], args=read["args"], text=written)
 
     def _site(self, task: Task) -> "_Site":
         repo = self._repo(task)
@@ -303,6 +315,50 @@ class _Site(NamedTuple):
         """Return the task's initial tree, and the trial's tree with protected files restored."""
         after, _ = self.grader.with_protected(tree)
         return self.pristine, after
+
+
+def _first_action(text: str) -> str:
+    """Return a text that begins with a block of code or an edit without what follows it; any other text as it is."""
+    edit = _EDIT.match(text)
+    if edit:
+        changes = len(_SEARCH.findall(edit["change"]))
+        # The end of the first one is missing, so that the second would be written into the file.
+        if changes > 1:
+            return ""
+        return f"{edit['file']}\n{edit['change']}"
+    opened = _OPENED.match(text)
+    if opened:
+        return text[: _end_of_block(text, opened.end())]
+    return text
+
+
+def _end_of_block(text: str, begin: int) -> int:
+    """Return where a block of code ends that begins at a place of a text; the text's end if that cannot be told.
+
+    A file in Markdown has blocks of its own, some of which name their language, and some do not.
+    """
+    depth = 1
+    end = len(text)
+    for line in _FENCE_OR_ACTION.finditer(text, begin):
+        language = line["language"]
+        is_action = language is None
+        opens = bool(language and language.strip())
+        is_over = depth == 0 and (is_action or opens or not text[end : line.start()].strip())
+        if is_over:
+            break
+        if is_action:
+            continue
+        if opens:
+            depth += 1
+        elif depth == 0:
+            # The one before has opened a block within this one.
+            depth = 1
+            end = len(text)
+        else:
+            depth -= 1
+            if depth == 0:
+                end = line.end()
+    return end
 
 
 def _tasks_of(given: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Task]:

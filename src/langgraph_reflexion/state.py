@@ -124,6 +124,8 @@ class EpisodeState(TypedDict):
     """Whether a limit of the environment ended the episode."""
     snapshot: dict[str, Any] | None
     """The episode as JSON, for environments that cannot replay their actions."""
+    key: NotRequired[str]
+    """Tells it from the episodes of other runs of the same task; absent in states of version 0.2.0."""
 
 
 class ContinuedTrial(TypedDict):

@@ -72,6 +72,15 @@ def test_members_of_a_space_are_actions(space, right, wrong, allowed):
     assert refused.observation.startswith(f"Invalid action: act, action: must be {allowed}")
 
 
+def test_the_actions_of_each_task_are_those_of_its_own_world():
+    sizes = [{"instruction": f"Reach {size}.", "data": {"size": size}} for size in (2, 5)]
+    panels = GymEnvironment(lambda task: Panel(gymnasium.spaces.Discrete(task["data"]["size"]), reward=1), sizes)
+    for task, last in zip(panels.tasks() * 2, (1, 4) * 2, strict=True):
+        model = ScriptedChatModel(replies=[f"Action: act[{last}]"] * 40)
+        create_reflexion(model, panels, max_trials=1).compile().invoke({"task": task})
+        assert f"at least 0 and at most {last}." in model.prompts[0][0].text
+
+
 def test_trial_ends_with_total_reward_and_verdict():
     lakes = GymEnvironment(lake, actions=WAYS)
     first, *_, last, after = taken(lakes, "jump", "down", "down", "right", "right", "down", "right", "up")

@@ -86,6 +86,15 @@ def test_lessons_wait_for_a_review(home, served):
     assert [lesson["text"] for lesson in json.loads(out)] == [FIVE]
 
 
+def test_the_limit_of_the_lessons_is_an_option(home, served):
+    said = ("five", "six", "seven")
+    write(home, *[line(hour) for hour in said])
+    assert learn(home, served, "--limit", "2")[0] == 0
+    status, out, _ = call(home, "lessons", "list", "lessons.db", "--json")
+    assert status == 0
+    assert sorted(lesson["archived"] for lesson in json.loads(out)) == [False, False, True]
+
+
 def test_each_user_has_lessons_of_their_own(home, served):
     write(home, line(user={"id": "ann"}), line("six", user={"id": "bob"}))
     assert learn(home, served, "--user-field", "user.id", "--env", "support")[0] == 0
@@ -310,13 +319,14 @@ def test_a_key_and_a_user_are_chosen(home, project, langsmith):
     assert texts(home, "--user", "ann") == [FIVE]
 
 
-def test_a_model_that_judges_is_no_person(home, project, langsmith):
+@pytest.mark.parametrize("kind", ["model", "auto_eval"])
+def test_a_model_that_judges_is_no_person(home, project, langsmith, kind):
     said = ({"question": "When does it close?"}, {"answer": "At noon."})
     judge = {
         "key": "correctness",
         "score": 0,
         "comment": "The office closes at six.",
-        "feedback_source": {"type": "model"},
+        "feedback_source": {"type": kind},
     }
     person = {"score": 0, "comment": "The office closes at five.", "feedback_source": {"type": "app"}}
     project.add(*said, person, judge)

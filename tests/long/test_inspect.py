@@ -189,6 +189,32 @@ def test_custom_agent_is_wrapped(small):
     assert sum(event.event == "model" for event in ended.events) == 3
 
 
+def test_a_function_is_wrapped_too(small):
+    [ended] = small["own_function"].samples
+    assert (ended.error, ended.output.completion) == (None, "forty-two")
+
+
+def test_prices_go_by_the_name_of_the_evaluations_model(small):
+    [ended] = small["priced"].samples
+    [row] = rows([ended])
+    assert row["usage"]["act"]["cost"] == pytest.approx((90 * 1 + 10 * 2) / 1e6)
+    [failed] = small["unpriced"].samples
+    assert "a budget of money needs the price of model" in failed.error.message
+
+
+def test_each_epoch_counts_for_the_budget_of_the_run(small):
+    # They are played at once, and each stops within one action.
+    taken = [row["actions"] for row in rows(small["epochs"].samples)]
+    assert 20 <= sum(taken) <= 20 + len(taken)
+
+
+def test_a_reflection_is_shown_in_its_own_trial_alone(small):
+    [ended] = small["repeated"].samples
+    shown = [message.text for message in ended.messages if message.text.startswith("Reflection: ")]
+    assert shown == ["Reflection: Say forty-two."]
+    assert len(rows([ended])) == 3
+
+
 def test_error_without_inspect_names_the_extra():
     code = "import sys; sys.modules['inspect_ai'] = None; import langgraph_reflexion.lab.inspect"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -68,6 +68,21 @@ def test_a_call_that_is_written_as_json_is_done_and_goes_back_as_a_call(text):
     assert model.prompts[1][2].tool_calls[0]["args"] == {"amount": 2}
 
 
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("<think>\nI could call\nadd(amount=9)\nbut two are enough.\n</think>\nadd(amount=2)", {"amount": 2}),
+        ('<think><tool_call>{"name": "add", "arguments": {"amount": 9}}</tool_call></think>\nadd 2', {"amount": "2"}),
+        ("<think>\nI could call\nadd(amount=9)\nor", {}),
+    ],
+)
+def test_a_call_that_the_reasoning_considers_is_not_done(text, args):
+    left = 3 - int(args.get("amount", 0))
+    final, _ = one_trial([AIMessage(text), calls(call("add", amount=left))])
+    assert final["trajectory"][0]["action"]["args"] == args
+    assert final["status"] == "solved"
+
+
 BROKEN = invalid_tool_call(name="add", args='{"amount": ', id="1", error="bad")
 
 

@@ -1,6 +1,8 @@
 """Episodes whose methods are coroutine functions."""
 
 import asyncio
+import itertools
+import re
 from typing import Annotated
 
 import pytest
@@ -116,6 +118,54 @@ def test_a_stopped_trial_is_finalized(sums):
 def test_an_error_of_a_step_is_a_fault(sums):
     final, _ = play(acting("fail"), sums, options=ModelOptions(retries=Retries(attempts=1)))
     assert (final["status"], "ConnectionResetError: gone" in final["fault"]) == ("fault", True)
+
+
+class Visit(Episode):
+    """A talk with somebody who knows the number of this visit alone, so that nothing can rebuild it."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self):
+        self.number = next(self.numbers)
+        self.observation = f"This is visit {self.number}."
+
+    @action("talk")
+    async def talk(self) -> str:
+        """Say something."""
+        await asyncio.sleep(0.01)
+        return f"In visit {self.number} it was heard."
+
+    @action("leave")
+    def leave(self) -> StepResult:
+        """Say goodbye."""
+        return StepResult(f"Visit {self.number} is over.", 1.0, terminated=True)
+
+
+class Visits(Environment):
+    """One task, whose episodes differ after the same actions."""
+
+    name = "visits"
+    replayable = False
+    episode = Visit
+
+    def tasks(self, split=None, limit=None):
+        return [Task(id="visit", instruction="Talk, and leave.")]
+
+    def start(self, task):
+        return Visit()
+
+
+async def test_runs_of_one_task_at_once_keep_to_their_own_episodes():
+    def reply(messages):
+        heard = sum("heard" in message.text for message in messages)
+        return "Action: talk" if heard < 2 else "Action: leave"
+
+    graph, _ = compiled(reply, environment := Visits(), max_trials=1)
+    task = environment.tasks()[0]
+    finals = await asyncio.gather(*(graph.ainvoke({"task": task}) for _ in range(4)))
+    for final in finals:
+        told = [final["episode"]["observation"], *(step["observation"] for step in final["trajectory"])]
+        assert len({re.search(r"\d+", words)[0] for words in told}) == 1, told
 
 
 @pytest.mark.slow

@@ -48,7 +48,8 @@ def says(*replies):
 
 def counting(name, model, goals=(3,), environment=None, **settings):
     """A task of counters, in two trials of two actions at most, unless the settings say otherwise."""
-    limits = {key: settings.pop(key) for key in ("token_limit", "message_limit", "model_roles") if key in settings}
+    options = ("token_limit", "message_limit", "model_roles", "epochs")
+    limits = {key: settings.pop(key) for key in options if key in settings}
     settings = {"max_trials": 2, "heuristic": lambda steps: "enough" if len(steps) > 1 else None, **settings}
     return Task(
         name=name,
@@ -61,16 +62,26 @@ def counting(name, model, goals=(3,), environment=None, **settings):
     )
 
 
-def own_agent(model):
+def own_agent(model, name="own_agent"):
     """A LangChain agent that is judged by a function."""
     agent = create_agent(InspectChatModel(), [])
-    solver = reflexion_agent(actor=agent, evaluator=lambda task, result: result == "forty-two", max_trials=2)
+    solver = reflexion_agent(actor=agent, evaluator=lambda task, result: result == "forty-two", max_trials=3)
     samples = [Sample(input="What is the answer?", target="forty-two")]
-    return Task(name="own_agent", dataset=samples, solver=solver, scorer=includes(), model=model)
+    return Task(name=name, dataset=samples, solver=solver, scorer=includes(), model=model)
+
+
+def own_function():
+    """A function that is judged by another one."""
+    solver = reflexion_agent(
+        actor=lambda task: "forty-two", evaluator=lambda result: result == "forty-two", strategy="retry"
+    )
+    samples = [Sample(input="What is the answer?", target="forty-two")]
+    return Task(name="own_function", dataset=samples, solver=solver, scorer=includes(), model=says("Hm."))
 
 
 async def main(folder):
     """Run them all."""
+    note = "Say forty-two."
     tool_call = ModelOutput.for_tool_call("mock", "add", {"amount": 3})
     tasks = [
         counting("limited", says("Action: add 1"), heuristic=lambda steps: None, token_limit=250),
@@ -86,7 +97,22 @@ async def main(folder):
             model_roles={"reflector": says("Add three at once.")},
         ),
         counting("doubtful", says("Action: add 4"), (3, 4, 5), Doubtful()),
-        own_agent(says("forty-one", "Say forty-two.", "forty-two")),
+        own_agent(says("forty-one", note, "forty-two")),
+        own_function(),
+        counting("priced", says("Action: add 3"), prices={"model": "1,2"}, budgets={"task": {"cost": 1.0}}),
+        counting("unpriced", says("Action: add 3"), prices={"other": "1,2"}, budgets={"task": {"cost": 1.0}}),
+        # Each epoch alone takes ten actions.
+        counting(
+            "epochs",
+            says("Action: add 1"),
+            (30,),
+            heuristic=lambda steps: "enough" if len(steps) > 9 else None,
+            max_trials=1,
+            budgets={"run": {"actions": 20}},
+            epochs=4,
+        ),
+        # Of the second trial, two reflections are useless.
+        own_agent(says("forty-one", note, "forty", note, note, "forty-two"), "repeated"),
     ]
     config = GenerateConfig(temperature=0.25)
     options = {**config.model_dump(exclude_none=True), "log_dir": str(folder), "max_tasks": 4, "fail_on_error": False}

@@ -10,6 +10,7 @@ from langgraph_reflexion.actors.base import TextActor
 from langgraph_reflexion.actors.original_react import thought_in
 from langgraph_reflexion.actors.reply import LONGEST
 from langgraph_reflexion.actors.tools import ToolActor
+from langgraph_reflexion.adapters.tools import ToolEnvironment
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import prompts_of
 from langgraph_reflexion.envs.programming import test_extraction
@@ -32,12 +33,20 @@ UNITS = [
     *("Action: x\n", "Action:", "action 1 ", "> action  ", "Observation: \n", "```\nObservation:\n", "</think>"),
     *("Thought 1: hm\nAction 1: x\n", "think[", "go to ", "a from ", "put a in/on ", "search[", "click[a\n", "```a"),
     *("edit_file[a]\n<<<<<<< SEARCH\n=======\n", "write_file[a]\n```\n", "submit\n", "verdict\n", "=======\n"),
+    *(">>>>>>> REPLACE\n", "<think>", "**Action:", "```\nThought: x\n", "nothing", "get[", "get[x\n]\n", '{"a": '),
     *("assert f(1\n", "assert (\n", "assert '''\n", "assert f(1) == 2\n", 'assert f("', "assert_eq!(", "assert!('"),
     *("/*", 'r#"', "'a ", "//", "assert_eq!(f(1), 2);\n"),
 ]
 AROUND = [
     *(("", ""), ("search[", "]"), ("```", "`"), ("```python\n", "\n```"), ("assert f(", ")"), ("Action: ", "x")),
     *(("submit\n", ""), ("edit_file[a]\n<<<<<<< SEARCH\n", ">>>>>>> REPLACE"), ("go to ", "x"), ("verdict", "")),
+    *(
+        ("nothing", "x"),
+        ("Action: get[x]", "y"),
+        ("get[", "\n]\ny"),
+        ("Thought: ", "x"),
+        ("write_file[a]\n```\n", "\n```"),
+    ),
 ]
 
 
@@ -46,6 +55,7 @@ ACTORS = {
     for environment, actor in (
         *(("alfworld", "react"), ("alfworld", "tools"), ("hotpotqa", "react"), ("hotpotqa", "cot")),
         *(("webshop", "react"), ("programming", "react"), ("programming", "code"), ("workspace", "react")),
+        *(("langchain", "react"), ("langchain", "tools")),
     )
 }
 READERS = ["thought", "verdict", "call", "tests in python", "tests in rust", *ACTORS, "program", "whole program"]
@@ -56,8 +66,7 @@ def reader(name):
     """A reader of model output as a function of a text."""
     if name in ACTORS:
         named, actor = ACTORS[name]
-        environment = load_environment(named)
-        environment = for_actor(environment, actor)
+        environment = langchain_tools() if named == "langchain" else for_actor(load_environment(named), actor)
         kind, client = ToolActor if actor == "tools" else TextActor, Client(ScriptedChatModel(replies=[]))
         return partial(_decide, kind(client, environment, prompts_of(environment), Rules("mine")))
     if name == "whole program":
@@ -71,6 +80,21 @@ def reader(name):
         "tests in rust": partial(_tests, "rust"),
         "program": lambda text: program_in(text[:LONGEST_CALL]),
     }[name]
+
+
+def langchain_tools():
+    """An environment of tools with no, one and two arguments."""
+
+    def nothing() -> str:
+        """Do nothing."""
+
+    def get(name: str) -> str:
+        """Get a thing."""
+
+    def write(name: str, text: str) -> str:
+        """Write a text."""
+
+    return ToolEnvironment([nothing, get, write], ["Write."], lambda answer: True)
 
 
 def _decide(actor, text):
@@ -118,6 +142,16 @@ def test_an_endless_reply_is_read_quickly(name):
     for unit in SLOW[name]:
         assert seconds(read, unit) < SECONDS
         assert seconds(read, unit, tail="`", length=19_000) < SECONDS
+
+
+@pytest.mark.parametrize("head", ["nothing", "Action: get[x]", "Action: nothing", "Thought: hm Action: get[x]"])
+def test_blanks_after_a_tool_are_read_quickly(head):
+    assert seconds(reader("langchain react"), " ", head=head, tail="y", length=19_000) < SECONDS
+
+
+@pytest.mark.parametrize("unit", ["*", "_", "Action:", "Thought: x\nAction:"])
+def test_marks_in_a_thought_are_read_quickly(unit):
+    assert seconds(reader("alfworld react"), unit, head="Thought: ", tail="x", length=19_000) < SECONDS
 
 
 def test_an_open_block_of_blanks_is_read_quickly():

@@ -24,15 +24,22 @@ _COLON = r"(?![a-z])[ \t\d*_`]*:"
 _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.MULTILINE)
 _ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(rf"^{_MARKS}(?:thought|think){_COLON}[ \t*_]*", re.IGNORECASE)
+# Stricter than the others, as programs have comments and annotations such as `# Action:` and `    action: str`.
+_NEXT_STEP = re.compile(r"^[>*_]*(?:Action|Thought)(?: \d+)?[*_]*:", re.MULTILINE)
+_WITHIN_THOUGHT = re.compile(r"(?<![\w*])[*_]*+Action(?: \d+)?[*_]*:[ \t*_]*+")
 _MARKED = re.compile(rf"^{_MARKS}(?:action|thought|think){_COLON}", re.IGNORECASE | re.MULTILINE)
 # `*+` and `++` give nothing back, so that long replies of blanks or brackets are read in linear time.
 _ITEM = re.compile(r"^[ \t]*+(?:[-+*\u2022]|\d{1,3}[.)])[ \t]++")
 _NAME = re.compile(r"[ \t`*_\"'>]*+\w++[ \t]*+\[")
 _BRACKET = re.compile(r"[\[\]]")
 _NEXT = re.compile(r"\s*+(?:(?:,|and\b|action\b[ \d]*+:)\s*+)*+\w*+\[", re.IGNORECASE)
+_LINE_ENDS = re.compile(r"[ \t]*+\.?[ \t]*+\n")
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _BLOCK = re.compile(r"```\w*[ \t]*\n(?P<inner>.*?)\n?```", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\s*")
+_REASONING = re.compile(r"(?:\s*+<think>.*?(?:</think>|\Z))++", re.DOTALL)
+# Where the prompt has opened the reasoning. In the middle of a line, the tag may be a part of an action.
+_REASONING_ENDS = re.compile(r"^[ \t]*+</think>|</think>[ \t\r]*+$", re.MULTILINE)
 # A thought that a token limit cut off has no bracket at its end.
 _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*?)\]?)$", re.IGNORECASE | re.DOTALL)
 
@@ -42,9 +49,10 @@ def read_reply(reply: str, parse: Parse) -> Decision:
 
     The reply is cut where the model invents an observation; one that begins with it is read from the next mark on.
     The action follows the first `Action:`: all of it if that is one action of several lines, else the first line.
-    Without `Action:`, it is the first line that is an allowed action, or the whole reply. A reply marked as a thought
-    and without an action is a thought alone. Other prose becomes the thought, as a model repeats what it finds in its
-    prompt as an action.
+    What a further step or prose adds to an action of several lines is no part of it. Without `Action:`, it is the
+    first line that is an allowed action, or the whole reply. A reply marked as a thought and without an action is a
+    thought alone, unless the line of the thought ends with `Action:` and an action. Other prose becomes the thought,
+    as a model repeats what it finds in its prompt as an action.
 
     Args:
         reply: The model's text.
@@ -53,8 +61,7 @@ def read_reply(reply: str, parse: Parse) -> Decision:
     Returns:
         The decision. An action that is not allowed has no name, only the text after `Action:`.
     """
-    # Some servers leave the reasoning in the reply.
-    answer = reply.rpartition("</think>")[2]
+    answer = without_reasoning(reply)
     text = _without_observations(_readable(answer))
     # The end of a longer reply is missing, and a part of an action would be a different action.
     may_be_long = len(answer) <= LONGEST
@@ -77,6 +84,14 @@ def read_reply(reply: str, parse: Parse) -> Decision:
     return _read_line(thought, _first_line(after_mark), parse)
 
 
+def without_reasoning(reply: str) -> str:
+    """Return what follows the reasoning that some servers leave in a reply; empty if the reply ends within it."""
+    reasoning = _REASONING.match(reply) or _REASONING_ENDS.search(reply)
+    if reasoning is None:
+        return reply
+    return reply[reasoning.end() :]
+
+
 def _readable(reply: str) -> str:
     """Return the reply with plain line ends, valid Unicode, and at most `LONGEST` characters."""
     if len(reply) > LONGEST:
@@ -97,12 +112,23 @@ def _without_observations(reply: str) -> str:
         if next_mark is None:
             return ""
         reply = stripped[next_mark.start() :]
-    for invented in _OBSERVATION.finditer(reply):
-        before = reply[: invented.start()]
-        # A block of code may contain the word: then the number of fences before it is odd.
+    return _before(_OBSERVATION, reply)
+
+
+def _before(mark: re.Pattern[str], text: str, begin: int = 0) -> str:
+    """Return the text before the first mark that is in no block of code; all of it without one.
+
+    Args:
+        mark: The pattern of a mark.
+        text: The text.
+        begin: The first place where a mark may be.
+    """
+    for found in mark.finditer(text, begin):
+        before = text[: found.start()]
+        # In a block, the number of fences before the mark is odd.
         if before.count("```") % 2 == 0:
             return before
-    return reply
+    return text
 
 
 def _before_block(reply: str, action: Action) -> str:
@@ -143,12 +169,29 @@ def _read_unmarked(reply: str, parse: Parse) -> Decision:
     if thinking:
         return Decision(thought=_joined(_said(thinking)), action=None)
     if has_thought:
+        decision = _read_thoughts(lines, parse)
+        if decision:
+            return decision
         return Decision(thought=_plain(reply), action=None)
     # An empty block of code says nothing, so it is not a thought.
     if _FENCE.fullmatch(reply):
         return Decision(thought="", action=not_allowed(""))
     prose = _plain(reply)[:LONGEST_PROSE]
     return Decision(thought=prose, action=not_allowed(""))
+
+
+def _read_thoughts(lines: list[str], parse: Parse) -> Decision | None:
+    """Return the decision of the first thought whose line ends with `Action:` and an allowed action; None without."""
+    for number, line in enumerate(lines):
+        marks = list(_WITHIN_THOUGHT.finditer(line))
+        if not marks or not _THOUGHT.match(line):
+            continue
+        last = marks[-1]
+        action = _action(line[last.end() :], parse)
+        if action["name"]:
+            before = "\n".join([*lines[:number], line[: last.start()]])
+            return Decision(thought=_plain(before), action=action)
+    return None
 
 
 def _action(written: str, parse: Parse) -> Action:
@@ -224,18 +267,57 @@ def _of_several_lines(text: str, parse: Parse) -> Action | None:
     action = _one_action(text, parse)
     if action:
         return action
-    block = _BLOCK.fullmatch(text)
-    if block is None:
-        return None
-    return _one_action(block["inner"].strip(), parse)
+    return _one_action(_block_in(text).strip(), parse)
+
+
+def _block_in(text: str) -> str:
+    """Return what is in the block of code that a text is, or begins with before prose; empty if there is none."""
+    whole = _BLOCK.fullmatch(text)
+    if whole:
+        return whole["inner"]
+    first = _BLOCK.match(text)
+    if first is None:
+        return ""
+    after = text[first.end() :]
+    # With more fences, it may be a part of the action that ends at the first one.
+    if not after.startswith("\n") or "```" in after:
+        return ""
+    return first["inner"]
 
 
 def _one_action(lines: str, parse: Parse) -> Action | None:
-    """Return the action that several lines are together; None if the first is one by itself."""
+    """Return the action that several lines are together; None if the first is one by itself.
+
+    A further thought or action, and what follows brackets of several lines, are no part of it.
+    """
     first, _, more = lines.partition("\n")
     if not more or _allowed(first, parse):
         return None
-    return parse(lines)
+    call = _call_of_several_lines(lines)
+    if call:
+        action = parse(call)
+        if action:
+            return action
+    action = parse(lines)
+    written = lines
+    if action:
+        written = action["text"]
+    # A step at the beginning is not a further one.
+    alone = _before(_NEXT_STEP, written, 1).rstrip()
+    if alone == written:
+        return action
+    return parse(alone) or action
+
+
+def _call_of_several_lines(text: str) -> str:
+    """Return the `name[...]` of several lines that a text begins with, before lines of prose; empty if none."""
+    call, rest = _call_in(text)
+    if "\n" not in call or not _LINE_ENDS.match(rest):
+        return ""
+    # One bracket too many shows that the last one ends the call, as in `write[a\n# until ]\nb]`.
+    if rest.count("[") != rest.count("]"):
+        return ""
+    return call
 
 
 def _bare(text: str) -> str:

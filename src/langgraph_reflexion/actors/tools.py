@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor, TextActor
-from langgraph_reflexion.actors.reply import LONGEST, not_allowed, read_reply
+from langgraph_reflexion.actors.reply import LONGEST, not_allowed, read_reply, without_reasoning
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.grammar import parse_action, tool_schemas
 from langgraph_reflexion.errors import ToolsRefused
@@ -77,7 +77,8 @@ class ToolActor(Actor):
             text = f"{name}({args})"[:LONGEST]
             return Decision(thought=thought, action=not_allowed(text))
         # Small models write the call as JSON, which their servers do not read.
-        said, written = read_calls(reply.text, self.environment.actions())
+        answer = without_reasoning(reply.text)
+        said, written = read_calls(answer, self.environment.actions())
         if written:
             first = written[0]
             return self._called(said, first.name, first.args)

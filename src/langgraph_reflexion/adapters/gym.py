@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
@@ -225,21 +226,28 @@ class GymEnvironment(Environment):
         return GymEpisode(self, task)
 
     def actions(self) -> Mapping[str, ActionSpec]:
-        """Return the actions by name; those of the first task's world unless they were given."""
+        """Return the actions by name: those that were given, of the task of `for_task`, or of the first task."""
         return self._specs or self._first[0].specs
 
     def prepare(self, task: Task) -> dict[str, Any]:
-        """Return the schemas of the actions unless they were given: a prompt cannot open a world for them."""
+        """Return the schemas of the task's actions unless they were given: a prompt cannot open a world for them."""
         if self._specs:
             return {}
-        return {"actions": [spec.function for spec in self.actions().values()]}
+        if isinstance(self.made, str):
+            # All worlds of an id have the same actions.
+            actions, _ = self._first
+        else:
+            actions, _ = self._look_at(task)
+        return {"actions": [spec.function for spec in actions.specs.values()]}
 
     def for_task(self, task: Task) -> Environment:
-        """Return the environment itself, which now knows the actions."""
+        """Return the environment with the actions of this task's world."""
         functions = (task.get("prepared") or {}).get("actions")
-        if functions and not self._specs:
-            self._specs = {each["name"]: ToolSpec.from_function(each) for each in functions}
-        return self
+        if not functions or self._specs:
+            return self
+        made = copy(self)
+        made._specs = {each["name"]: ToolSpec.from_function(each) for each in functions}
+        return made
 
     def open(self, task: Task) -> Any:
         """Return the world of a trial, as a context manager if there is anything to close."""
@@ -260,7 +268,11 @@ class GymEnvironment(Environment):
     @cached_property
     def _first(self) -> tuple[Actions, str]:
         """The actions of the first task's world, and its documentation."""
-        world = Opened(self.open, self._tasks[0])
+        return self._look_at(self._tasks[0])
+
+    def _look_at(self, task: Task) -> tuple[Actions, str]:
+        """Open a task's world, and return its actions and its documentation."""
+        world = Opened(self.open, task)
         try:
             actions = world.run(lambda: self.actions_in(world.given))
             unwrapped = getattr(world.given, "unwrapped", None)

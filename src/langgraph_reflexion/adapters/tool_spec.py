@@ -87,7 +87,8 @@ class ToolSpec(ActionSpec):
     def read(self, text: str) -> dict[str, Any] | None:
         """Read the arguments from text; return None if it is another action."""
         name = re.escape(self.name)
-        called = re.fullmatch(rf"\s*{name}\s*\[(.*)\]\s*\.?\s*", text, re.DOTALL | re.IGNORECASE)
+        # `*+` gives nothing back, so that a long reply of blanks is read in linear time.
+        called = re.fullmatch(rf"\s*+{name}\s*+\[(.*)\]\s*+\.?\s*+", text, re.DOTALL | re.IGNORECASE)
         if not called:
             if self.required or not self._is_bare(text):
                 return None
@@ -122,7 +123,8 @@ class ToolSpec(ActionSpec):
     def _is_bare(self, text: str) -> bool:
         """Return whether a text is the name alone, or with empty parentheses."""
         name = re.escape(self.name)
-        return re.fullmatch(rf"\s*{name}\s*(\(\s*\))?\s*\.?\s*", text, re.IGNORECASE) is not None
+        bare = rf"\s*+{name}\s*+(?:\(\s*+\)\s*+)?\.?\s*+"
+        return re.fullmatch(bare, text, re.IGNORECASE) is not None
 
     def _names(self, given: dict[str, Any]) -> bool:
         """Return whether an object is all the arguments by name; else it is one of them."""

@@ -1,5 +1,6 @@
 """The model of an agent with the middleware, which is known once the agent has called it."""
 
+import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -35,6 +36,7 @@ class FoundModelClient(Client):
         super().__init__(None, options, priced=priced, answered=True)
         # By names, which a state may hold.
         self._clients: OrderedDict[str, Client] = OrderedDict()
+        self._lock = threading.Lock()
         self._chosen: ContextVar[Client | None] = ContextVar("chosen", default=None)
 
     def found(self, model: BaseChatModel) -> str:
@@ -43,15 +45,17 @@ class FoundModelClient(Client):
         Raises:
             ConfigurationError: a budget of money needs its price.
         """
-        for name, client in self._clients.items():
-            if client.given is model:
-                self._clients.move_to_end(name)
-                return name
-        name = uuid4().hex
-        self._clients[name] = self.for_model(model)
-        if len(self._clients) > MOST_MODELS:
-            self._clients.popitem(last=False)
-        return name
+        # Agents that are called synchronously may run in several threads.
+        with self._lock:
+            for name, client in self._clients.items():
+                if client.given is model:
+                    self._clients.move_to_end(name)
+                    return name
+            name = uuid4().hex
+            self._clients[name] = self.for_model(model)
+            if len(self._clients) > MOST_MODELS:
+                self._clients.popitem(last=False)
+            return name
 
     def choose(self, name: str | None) -> None:
         """Call this model in what follows in this context.
@@ -59,18 +63,25 @@ class FoundModelClient(Client):
         Args:
             name: Its name; None if the run has called none yet.
         """
-        client = self._clients.get(name or "")
-        # Another process may have called it. Where all runs have the same model, it is that one.
-        if client is None and len(self._clients) == 1:
-            [client] = self._clients.values()
+        with self._lock:
+            client = self._clients.get(name or "")
+            if client is not None and name:
+                # Its run goes on, so it is not the next one to be forgotten.
+                self._clients.move_to_end(name)
         self._chosen.set(client)
 
     @property
     def _client(self) -> Client:
         client = self._chosen.get()
-        if client is None:
-            raise ConfigurationError(NO_MODEL)
-        return client
+        if client is not None:
+            return client
+        # Another process may have called the model, or this is work outside of any run, such as learning later. Where
+        # all runs have the same model, it is that one.
+        with self._lock:
+            known = list(self._clients.values())
+        if len(known) == 1:
+            return known[0]
+        raise ConfigurationError(NO_MODEL)
 
     @property
     def name(self) -> str:

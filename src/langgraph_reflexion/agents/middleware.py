@@ -82,7 +82,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
     trial.
 
     Args:
-        model: Writes the reflections and judges; a chat model, or its name. The agent's own unless given.
+        model: Writes the reflections and judges; a chat model, or its name. Unless given, the one that the agent has
+            called in the same run. Needed where other middleware gives each run a model of its own, and a run may
+            go on in another process, or is learned from later.
         evaluator: Scores an answer: a function of `(task, result)`, or of any of `task`, `result`, `messages`,
             `state` and `trajectory`, that returns a bool, a score, `(score, feedback)` or an `Evaluation`; `llm` (the
             model reads the trajectory), or another name of `create_reflexion`'s for agents; an `Evaluator` such as
@@ -100,7 +102,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         prompts: As for `create_reflexion`.
         options: How the reflecting model is called, and prices. A fault that retries do not cure
             ends the task with the best answer and status `fault`.
-        budgets: What a trial, a task and the run may spend. Pauses count as seconds.
+        budgets: What a trial, a task and the run may spend. A pause within the agent counts as seconds, and one for a
+            reflection or a verdict does not.
         approval: Whether a person approves reflections and verdicts. For tool calls, use
             `HumanInTheLoopMiddleware`. With verdicts, give `model`, too: the process in which a run goes on may not
             have called the agent's own model yet, and then knows none that could reflect.
@@ -259,15 +262,17 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
             done = kept["messages"]
             response = own["unjudged_response"]
             trials = self._seen(own, done)
+        # What follows is counted from here on; while a person is asked, nothing is.
+        own = {**own, "clock": time.time()}
         if own["trials"].get("proposed_evaluation"):
             # It is as the evaluator has left it.
             trials = own["trials"].copy()
         else:
-            own = {**own, "clock": time.time()}
             emit("observe", trials, {"trajectory": trials["trajectory"]})
         trials = await self._judged(own, trials, config)
         if trials.get("proposed_evaluation"):
             # Once this is in a checkpoint, the hook runs again, and asks a person.
+            trials = trials | WrappedAgentState(seconds=seconds_until(own, trials))
             asking = {**own, "trials": trials, "unjudged_response": response}
             return {"reflexion": asking, "jump_to": "end"}
         # As long as no trial has a verdict, the last one counts as the best.
@@ -348,6 +353,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     async def _begun(self, state: ReflexionAgentState, own: MiddlewareState, config: RunnableConfig) -> Update:
         """Reset, and give the agent the state that `reset` returned."""
+        # Not the time in which a person was asked about the reflection, after which the hook runs again.
+        own = {**own, "clock": time.time()}
         self._choose_model(own)
         trials = await after_node("reset", self._reset, own["trials"], config)
         snapshot = trials["episode"]["snapshot"] or {}
@@ -379,8 +386,9 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         )
 
     def _found_in(self, request: Request) -> str | None:
-        """Return the name under which the agent's model is known from now on; None if another one was given."""
-        if isinstance(self._client, FoundModelClient):
+        """Return the name under which the agent's model is known from now on; None if it is recorded already."""
+        # It is remembered with the first call of a trial, which is the one that the state records.
+        if isinstance(self._client, FoundModelClient) and not own_of(request)["called"]:
             return self._client.found(request.model)
         return None
 

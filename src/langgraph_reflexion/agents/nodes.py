@@ -19,6 +19,7 @@ from langgraph_reflexion.envs.base import Action, Task
 from langgraph_reflexion.errors import ConfigurationError, is_trouble
 from langgraph_reflexion.evaluators.base import result_in
 from langgraph_reflexion.loop.conversation import answer, asked_in
+from langgraph_reflexion.loop.episodes import key_of
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.models.usage import Price
 from langgraph_reflexion.nodes.evaluate import Evaluate
@@ -189,8 +190,9 @@ class EvaluateAgent(Evaluate):
         world: object = self._surroundings.world
         # What `make` returned beside the agent is in the trial's episode.
         if world is None and self._surroundings.make:
-            episode = await borrowed(self.pool, state["task"], state["episode"]["snapshot"])
-            await self.pool.give_back(state["task"], [], episode)
+            key = key_of(state)
+            episode = await borrowed(self.pool, state["task"], state["episode"]["snapshot"], key)
+            await self.pool.give_back(state["task"], [], episode, key=key)
             world = episode.world
         if world is None:
             raise ConfigurationError(
@@ -204,7 +206,7 @@ class EvaluateAgent(Evaluate):
         # The world of a trial that is evaluated later stays.
         if evaluated:
             # The pool keeps an agent's world under no actions, whatever tools were called in it.
-            await self.pool.release(state["task"], [])
+            await self.pool.release(state["task"], [], key=key_of(state))
 
 
 def _trouble(what: str, error: Exception) -> str:

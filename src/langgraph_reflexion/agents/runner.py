@@ -1,7 +1,7 @@
 """Runs a wrapped agent: one call of it is one trial."""
 
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -16,7 +16,7 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError, ParentCommand
 from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
 from langgraph.pregel.remote import RemoteGraph
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command, Overwrite, StateSnapshot
 
 from langgraph_reflexion.agents.continuing import said_since
 from langgraph_reflexion.agents.failures import failure_in_words, is_signal
@@ -36,7 +36,7 @@ from langgraph_reflexion.agents.wrapped import WrappedAgent, lessons_for
 from langgraph_reflexion.envs.pool import EpisodePool
 from langgraph_reflexion.errors import ConfigurationError, EpisodeLost, Fault
 from langgraph_reflexion.loop.budgets import Budgets
-from langgraph_reflexion.loop.episodes import begin_anew, begin_episode
+from langgraph_reflexion.loop.episodes import begin_anew, begin_episode, key_of
 from langgraph_reflexion.loop.heuristic import HeuristicFunction
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.loop.prompting import with_usage
@@ -93,9 +93,10 @@ class RunAgent:
         if fresh:
             snapshot = None
         continued = state.get("continued")
+        key = key_of(state)
         if snapshot is None and continued:
-            await begin_episode(self.pool, state["task"], continued)
-        return await borrowed(self.pool, state["task"], snapshot)
+            await begin_episode(self.pool, state["task"], continued, key)
+        return await borrowed(self.pool, state["task"], snapshot, key)
 
     async def _played(self, trial: "AgentTrial", wait: Waiting) -> Exception | None:
         """Run the agent within the budgets of time, and return what it has raised."""
@@ -124,9 +125,9 @@ class RunAgent:
             raise
         except BaseException as raised:
             world.used = not isinstance(raised, GraphBubbleUp)
-            await self.pool.give_back(trial.state["task"], [], world)
+            await self.pool.give_back(trial.state["task"], [], world, key=key_of(trial.state))
             raise
-        await self.pool.give_back(trial.state["task"], [], world)
+        await self.pool.give_back(trial.state["task"], [], world, key=key_of(trial.state))
         return update
 
 
@@ -342,26 +343,49 @@ class AgentTrial:
 
     def _handed_on(self, command: Command[Any]) -> Command[Any]:
         """Return a hand-off to the graph around this one, without the messages that only the agent was given."""
-        update = command.update
-        if isinstance(update, list | tuple):
-            # LangGraph also takes pairs of a key and its value.
-            update = dict(update)
-        if isinstance(update, dict) and "messages" in update:
-            known = {message.id for message in self.state.get("messages", [])}
-            given = {message.id for message in self.given}
-            # The task with its lessons, which were told to the agent alone.
-            only_given = given - known
-            said = update["messages"]
-            if not isinstance(said, list):
-                said = [said]
-            said = [each for each in said if _id_of(each) not in only_given]
-            update = {**update, "messages": said}
+        known = {message.id for message in self.state.get("messages", [])}
+        given = {message.id for message in self.given if message.id}
+        # The task with its lessons, which were told to the agent alone.
+        update = _without_messages(command.update, given - known)
         # LangGraph has put the name of this graph in place of `PARENT` when the command left the agent's.
         return replace(command, graph=Command.PARENT, update=update)
 
 
+def _without_messages(update: Any, ids: Collection[str]) -> Any:
+    """Return a command's update, in any form that LangGraph takes, without the messages with these ids."""
+    if isinstance(update, dict):
+        update = update.copy()
+        if "messages" in update:
+            update["messages"] = _without(update["messages"], ids)
+        return update
+    if isinstance(update, list | tuple) and all(_is_pair(each) for each in update):
+        pairs = []
+        for key, value in update:
+            if key == "messages":
+                value = _without(value, ids)
+            pairs.append((key, value))
+        return pairs
+    # A state of another form has no messages of ours.
+    return update
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _without(messages: Any, ids: Collection[str]) -> Any:
+    """Return messages, as an update has them, without those with these ids."""
+    if isinstance(messages, Overwrite):
+        return Overwrite(_without(messages.value, ids))
+    if isinstance(messages, list):
+        return [each for each in messages if _id_of(each) not in ids]
+    if _id_of(messages) in ids:
+        return []
+    return messages
+
+
 def _id_of(message: Any) -> str | None:
-    """Return the id of a message in any form that LangGraph takes; None if it has none."""
+    """Return the id of a message; None if it has none."""
     if isinstance(message, BaseMessage):
         return message.id
     if isinstance(message, dict):

@@ -205,10 +205,10 @@ class AgentEnvironment(Environment):
         return episode
 
 
-async def borrowed(pool: EpisodePool, task: Task, snapshot: dict[str, Any] | None) -> AgentEpisode:
+async def borrowed(pool: EpisodePool, task: Task, snapshot: dict[str, Any] | None, key: str) -> AgentEpisode:
     """Take the world of a trial out of the pool, to use it and give it back; see `EpisodePool.borrow`."""
     # A pool knows episodes of any environment, and this one those of `AgentEnvironment`.
-    return cast(AgentEpisode, await pool.borrow(task, [], snapshot))
+    return cast(AgentEpisode, await pool.borrow(task, [], snapshot, key=key))
 
 
 def outside(what: str, function: Callable[[Any], Any], given: Any) -> Any:

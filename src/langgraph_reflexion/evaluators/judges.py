@@ -145,8 +145,8 @@ def verdict_in(text: str) -> bool | None:
     """Return the last verdict in a reply; None without one. A line that quotes the trial does not count."""
     # Prompts quote the trial in lines that begin with a bar, and a judge may copy them, with a verdict in them. `*+`
     # and `++` give nothing back, so that a long reply is read in linear time.
-    between = r"(?:(?!\n[ \t]*\|)\W)"
-    line = rf"^(?!\s*\|)[^\w\n]*+(?:verdict{between}++)++(yes|no)\b"
+    between = r"(?:(?!\n[^\w\n]*\|)\W)"
+    line = rf"^[^\w\n|]*+(?:verdict{between}++)++(yes|no)\b"
     verdicts = re.findall(line, text, re.IGNORECASE | re.MULTILINE)
     if not verdicts:
         return None

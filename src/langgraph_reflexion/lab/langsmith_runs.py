@@ -17,6 +17,10 @@ from langgraph_reflexion.support.text import count, one_line
 AT_ONCE = 100
 """Runs whose feedback is asked for at once."""
 
+BY_PEOPLE = ("app", "api")
+"""The sources of feedback from people: LangSmith's pages, and a program that passes on what a person has said. Others
+are models and evaluators, such as `model` and `auto_eval`."""
+
 
 @dataclass
 class ProjectFeedback:
@@ -98,7 +102,7 @@ def _read(client: Client, runs: Sequence[Run], key: str | None, found: ProjectFe
 
 def _is_of_a_person(given: Feedback, key: str | None) -> bool:
     """Return whether a person has given feedback, and not a model that judges, or this package itself."""
-    if given.feedback_source is not None and given.feedback_source.type == "model":
+    if given.feedback_source is not None and given.feedback_source.type not in BY_PEOPLE:
         return False
     return key is not None or given.key not in OWN_KEYS
 

@@ -79,6 +79,10 @@ class Consumption(NamedTuple):
         )
 
 
+MOST_ACCOUNTS = 100_000
+"""Accounts of tasks that are kept beside a run's budget, the newest ones. An older task that goes on counts again."""
+
+
 @checked
 class Budgets:
     """The budgets of a graph, and the consumption of its run so far.
@@ -165,6 +169,9 @@ class Budgets:
             seen = self._seen.get(key, Consumption())
             self._total += used - seen
             self._seen[key] = used
+            if len(self._seen) > MOST_ACCOUNTS:
+                oldest = next(iter(self._seen))
+                del self._seen[oldest]
         return used
 
     def used_up(self, state: ReflexionState, config: RunnableConfig, *, trial: bool = True) -> str | None:

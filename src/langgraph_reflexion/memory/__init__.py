@@ -1,12 +1,16 @@
 """Memory: a task's reflections, the memory map, and lessons across tasks."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.profiles import Rules
 from langgraph_reflexion.memory.episodic import EpisodicMemory, MapMemory, Memory
+from langgraph_reflexion.memory.facts import facts_of
+from langgraph_reflexion.memory.failure import failure_facts
 from langgraph_reflexion.memory.lessons import LessonMemory
+from langgraph_reflexion.memory.queue import Facts
 from langgraph_reflexion.models.client import Client
 from langgraph_reflexion.models.options import ModelOptions
 from langgraph_reflexion.prompts import Prompts
@@ -58,7 +62,12 @@ def make_memory(
     # Without a price, every call would count as free, and the budget would never be used up.
     if memory.lessons and memory.lessons.budget is not None:
         client.require_price()
-    lessons = LessonMemory(memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves)
     # A retry that sees nothing of the trial before sees no facts either.
     facts = memory.facts and rules.strategy != "retry"
+    told: Facts = partial(failure_facts, environment=environment)
+    if facts:
+        told = partial(facts_of, environment=environment)
+    lessons = LessonMemory(
+        memory.lessons, environment.name, rules.name, client, prompts, budgets, options, approves, told
+    )
     return AgentMemory(reflections, drawn, lessons, facts)

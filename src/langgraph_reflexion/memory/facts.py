@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from langgraph_reflexion.envs.base import Environment
 from langgraph_reflexion.envs.protocols import Factual
-from langgraph_reflexion.memory.failure import calls_of, failure, repetitions, says_error
+from langgraph_reflexion.memory.failure import calls_of, failure_facts, known_facts, repetitions, says_error
 from langgraph_reflexion.state import UNANSWERED, ReflexionState, Step
 from langgraph_reflexion.support.text import sanitize
 
@@ -24,13 +24,16 @@ REFUSED = "Invalid action:"
 def facts_of(state: ReflexionState, environment: Environment) -> list[str]:
     """Return what is certain about a failed trial, in sentences: no model is asked, and nothing is a guess.
 
-    To what every reflection is told (`failure`) it adds what was repeated, refused and missed.
+    To what every reflection is told (`failure_facts`) it adds what was repeated, refused and missed.
 
     Args:
         state: The state after the evaluation, with the trial's record.
         environment: The tasks; one that is `Factual` adds what it knows.
     """
-    facts: list[str] = list(failure(state, environment)["facts"])
+    known = known_facts(state)
+    if known is not None:
+        return known
+    facts = failure_facts(state, environment)
     if state.get("attempt"):
         facts += _of_calls(calls_of(state["trajectory"]))
     else:

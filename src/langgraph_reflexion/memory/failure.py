@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from langgraph_reflexion.envs.base import Action, Environment
 from langgraph_reflexion.envs.protocols import SupportsFacts
@@ -33,6 +34,9 @@ STOPPED = {
 `evaluators.base.STOPPED` says it to the evaluation's reader, in sentences of their own, and also of trials that ended
 by themselves. The two are prompts with different wordings, so neither can be made of the other.
 """
+
+KNOWN_FACTS = "known_facts"
+"""The key of the facts in the state of a queued trial, whose task has lost the data that an environment reads."""
 
 _DRAWN = re.compile(r"([=\-_*#~ ])\1{19,}")
 """A line that is drawn, or a gap that aligns what follows."""
@@ -103,13 +107,27 @@ def failure(state: ReflexionState, environment: Environment) -> dict[str, Any]:
     answer = answer_of(state)
     if len(answer) > LONGEST_ANSWER:
         answer = f"[...] {answer[-LONGEST_ANSWER:]}"
+    return {"answer": answer, "facts": failure_facts(state, environment)}
+
+
+def failure_facts(state: ReflexionState, environment: Environment) -> list[str]:
+    """Return the facts about a failed trial that every reflection is told."""
+    known = known_facts(state)
+    if known is not None:
+        return known
     if state.get("attempt"):
-        return {"answer": answer, "facts": attempt_facts(state)}
+        return attempt_facts(state)
     facts: list[str] = []
     if isinstance(environment, SupportsFacts):
         facts += environment.facts(state["task"], state["trajectory"])
     facts += trial_facts(state)
-    return {"answer": answer, "facts": facts}
+    return facts
+
+
+def known_facts(state: ReflexionState) -> list[str] | None:
+    """Return the facts about a queued trial, which were found when it was queued; None for any other trial."""
+    facts: list[str] | None = cast(Mapping[str, Any], state).get(KNOWN_FACTS)
+    return facts
 
 
 def calls_of(steps: list[Step]) -> list[Step]:

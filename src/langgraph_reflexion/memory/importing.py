@@ -71,8 +71,10 @@ def _line(record: Record) -> str:
 
 
 def _exported(snapshot: LessonSnapshot) -> list[Record]:
-    """Return the records of a file: the first source of each lesson, and all numbers added up."""
-    records: list[Record] = [lesson.first_source for lesson in snapshot.live]
+    """Return the records of a file: the sources of each lesson that are needed, and all numbers added up."""
+    records: list[Record] = []
+    for lesson in snapshot.live:
+        records += lesson.needed_sources
     # The store's summary names all records that it has counted. Of these, the file has only the sources above.
     in_file = {"counted": [source.key for source in records], "removed": []}
     summary = snapshot.summary(now()).model_copy(update=in_file)

@@ -15,7 +15,7 @@ from langgraph_reflexion.errors import ConfigurationError, ModelFault, one_of
 from langgraph_reflexion.loop.budgets import Budgets
 from langgraph_reflexion.loop.context import authenticated_user, in_context
 from langgraph_reflexion.loop.prompting import Prompt, bounded_trial, charging, for_record, opening_of
-from langgraph_reflexion.memory.queue import LearningQueue, to_json
+from langgraph_reflexion.memory.queue import Facts, LearningQueue, to_json
 from langgraph_reflexion.memory.records import LessonSource, LessonUse, QueuedTrial, Record, escape_for_prompt, now
 from langgraph_reflexion.memory.store import LIMIT, LessonStore
 from langgraph_reflexion.models.calls import CallId, note
@@ -107,6 +107,8 @@ class LessonMemory:
     options: ModelOptions
     approves: bool
     """Whether a person approves reflections."""
+    facts: Facts
+    """Finds what a reflection is told of a failed trial."""
     trusts_verdicts: bool = True
     """Whether what the evaluator says teaches anything: not where the task's author brings its criteria."""
     queue: LearningQueue = field(default_factory=LearningQueue)
@@ -146,7 +148,7 @@ class LessonMemory:
 
         Where a person approves reflections, it does not: nobody is asked about a task that has ended.
         """
-        return self._learns(state) and not self.approves and not self._defers
+        return self.learns(state) and not self.approves and not self._defers
 
     async def record_reflection(
         self, state: ReflexionState, reflections: list[Reflection], config: RunnableConfig, *, approved: bool
@@ -156,7 +158,7 @@ class LessonMemory:
         If feedback has turned the verdict on the trial since it was recorded, that is recorded as well.
         """
         lessons = self.lessons
-        if lessons is None or not self._learns(state):
+        if lessons is None or not self.learns(state):
             return
         store = self.store_of(lessons, config)
         # A reflection that was not written or not approved leaves an earlier trial's as the newest.
@@ -181,7 +183,7 @@ class LessonMemory:
         """
         lessons = self.lessons
         # Without a verdict, a fault or a budget has ended the trial: that says nothing about the lessons it had.
-        if lessons is None or record["verdict"] is None or not self._learns(state):
+        if lessons is None or record["verdict"] is None or not self.learns(state):
             return {}
         store = self.store_of(lessons, config)
         update: Update = {}
@@ -257,7 +259,7 @@ class LessonMemory:
             trial=trial["trial"],
             success=bool(record["verdict"]),
             thread=trial["thread"],
-            state=to_json(state, record),
+            state=to_json(state, record, self.facts),
             review=self.lessons is not None and self.lessons.review,
             date=trial["date"],
         )
@@ -276,7 +278,8 @@ class LessonMemory:
             user = _user_of(config)
         return LessonStore(store, self.namespace, user, limit=lessons.limit)
 
-    def _learns(self, state: ReflexionState) -> bool:
+    def learns(self, state: ReflexionState) -> bool:
+        """Return whether the trials of a task, and what its evaluator says of them, are recorded."""
         lessons = self.lessons
         if lessons is None or lessons.learn == "never" or not self.trusts_verdicts:
             return False

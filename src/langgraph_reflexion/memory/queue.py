@@ -20,9 +20,13 @@ from langchain_core.messages import (
 
 from langgraph_reflexion.errors import Fault
 from langgraph_reflexion.loop.prompting import bounded_trial
+from langgraph_reflexion.memory.failure import KNOWN_FACTS
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.state import ReflexionState, TrialRecord
 from langgraph_reflexion.support.text import as_text, plain
+
+Facts = Callable[[ReflexionState], Sequence[str]]
+"""Finds what is certain about a failed trial, in sentences."""
 
 MOST_MESSAGES = 50
 """Messages of a conversation that are kept for a lesson: the newest."""
@@ -120,12 +124,13 @@ class _Waiting:
         return None
 
 
-def to_json(state: ReflexionState, record: TrialRecord) -> dict[str, Any]:
+def to_json(state: ReflexionState, record: TrialRecord, facts: Facts) -> dict[str, Any]:
     """Return what a lesson is learned from, as plain JSON of bounded size.
 
     Args:
         state: The state at the end of the trial.
         record: The record of the trial.
+        facts: What is certain about it if it has failed.
     """
     given = cast(dict[str, Any], state)
     kept: dict[str, Any] = {}
@@ -147,9 +152,13 @@ def to_json(state: ReflexionState, record: TrialRecord) -> dict[str, Any]:
     episode = state["episode"].copy()
     episode["snapshot"] = None
     kept["episode"] = episode
+    recorded = state.copy()
+    recorded["trials"] = [*state["trials"], record]
     # With the record before, which says whether tools were called until then (`attempt_facts`).
-    trials = [*state["trials"], record]
-    kept["trials"] = trials[-2:]
+    kept["trials"] = recorded["trials"][-2:]
+    if not record["verdict"]:
+        # Found now, as the task is kept without its data.
+        kept[KNOWN_FACTS] = [fact[:LONGEST_KEPT] for fact in facts(recorded)]
     kept["trajectory"] = bounded_trial(state["trajectory"])
     kept["messages"] = messages_to_dict(_said(state.get("messages") or []))
     attempt = state.get("attempt")

@@ -182,6 +182,11 @@ class LessonSource(Record):
         return _digest(self.run, self.task, self.trial, self.outcome, text)
 
     @property
+    def of_trial(self) -> str:
+        """The key of its trial, `trial_key`."""
+        return trial_key(self.run, self.task, self.trial)
+
+    @property
     def lesson(self) -> str:
         """The lesson's id."""
         return self.lesson_id or lesson_id(self.text)

@@ -20,7 +20,7 @@ from langgraph_reflexion.memory.records import (
     LessonUse,
     Record,
 )
-from langgraph_reflexion.memory.summaries import ArchivedLesson, LessonSummary, LessonTally, Tally
+from langgraph_reflexion.memory.summaries import KNOWN_KEYS, ArchivedLesson, LessonSummary, LessonTally, Tally
 
 RECORDS: dict[str, type[Record]] = {
     each.stored_as: each for each in (LessonSource, LessonUse, LessonEdit, LessonMerge, LessonSummary, ArchivedLesson)
@@ -71,6 +71,17 @@ class Lesson:
         return self.sources[0]
 
     @property
+    def needed_sources(self) -> list[LessonSource]:
+        """The sources that say as much as all of them do: the others are only counted."""
+        needed = [self.first_source]
+        newest = max(self.sources, key=lambda source: source.date)
+        # After a changed verdict it counts whether another trial has taught the lesson since.
+        withdrawn = any(edit.by == CHANGED_VERDICT for edit in self.edits)
+        if withdrawn and newest is not self.first_source:
+            needed.append(newest)
+        return needed
+
+    @property
     def own_sources(self) -> list[LessonSource]:
         """The sources with its own words, without those of near-duplicates."""
         return [source for source in self.sources if source.lesson == self.id]
@@ -98,11 +109,17 @@ class Lesson:
         return set(self.tally.tasks)
 
     @property
-    def usefulness(self) -> tuple[bool, bool, float, str]:
+    def usefulness(self) -> tuple[bool, bool, bool, float, str]:
         """What it is ranked by where there are too many: the higher, the more useful."""
         # Laplace's rule: a lesson without trials ranks between those that helped and those that did not.
         success = (self.succeeded + 1) / (self.recalled + 2)
-        return self.kept, not self.retired, success, self.tally.last
+        return self.kept, not self.retired, not self.pending, success, self.tally.last
+
+    @property
+    def since(self) -> str:
+        """The date from which on it could be recalled: that of its first source, or of a later approval."""
+        approved = [edit.date for edit in self.edits if edit.approved]
+        return max([self.sources[0].date, *approved])
 
     @property
     def about(self) -> str:
@@ -201,12 +218,19 @@ class LessonSnapshot:
         """The lessons that are not archived."""
         return [lesson for lesson in self.lessons.values() if not lesson.archived]
 
+    @property
+    def has_forgotten(self) -> bool:
+        """Whether more records were counted and removed than have their keys in the summary."""
+        return self.own is not None and len(self.own.removed) >= KNOWN_KEYS
+
     def split_by_use(self, room: int) -> tuple[list[Lesson], list[Lesson]]:
         """Return the lessons for which there is room, and the least useful others.
 
-        The newest tenth stays: it has hardly been tried.
+        The newest tenth stays: it has hardly been tried. What waits for a person takes no room from what is recalled.
         """
-        by_age = sorted(self.live, key=age, reverse=True)
+        # What nobody has approved is not tried at all.
+        tried = [lesson for lesson in self.live if not lesson.pending]
+        by_age = sorted(tried, key=lambda lesson: (lesson.since, lesson.id), reverse=True)
         tenth = max(1, room // 10)
         newest = {lesson.id for lesson in by_age[:tenth]}
 
@@ -367,7 +391,8 @@ def _apply_edits(lesson: Lesson) -> None:
             lesson.text = edit.text
         if edit.approved is not None:
             lesson.pending = False
-            lesson.retired = not edit.approved
+            # An approval says nothing about numbers that come later, and so leaves them their word.
+            lesson.retired = not edit.approved or (by_numbers and not lesson.kept)
         if edit.retired is None:
             continue
         if edit.by == CHANGED_VERDICT and any(source.date > edit.date for source in lesson.sources):

@@ -1,7 +1,7 @@
 """Lessons of one environment and user in a LangGraph store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from langgraph_reflexion.memory.duplicates import is_same, repeated
 from langgraph_reflexion.memory.namespaces import EVERYONE, NO_LIMIT, ROOT, USER, escape_name, in_store, unescape_name
 from langgraph_reflexion.memory.records import (
     CHANGED_VERDICT,
+    PERSON,
     LateVerdict,
     LessonEdit,
     LessonSource,
@@ -93,30 +94,39 @@ class LessonStore:
         # Plain, as the texts of the sources are that it is compared with.
         query = task_text(task.get("kind") or "", plain(task["instruction"]), plain(observation))
         snapshot = await self.snapshot(archived=False)
+        fitting: dict[str, Lesson] = {}
+        for lesson in snapshot.live:
+            is_own = of_others and task["id"] in lesson.tasks
+            if not (lesson.retired or lesson.pending or is_own):
+                fitting[lesson.id] = lesson
         if self.by_meaning:
-            # More than are shown: several sources may be one lesson, and some lessons are retired.
-            order = await self._similar(query, 10 * count)
+            order = await self._similar(snapshot, query, fitting, count)
         else:
             order = await asyncio.to_thread(snapshot.search, query)
-        # A merged lesson stands for the one that is left, which is shown once.
-        left = dict.fromkeys(snapshot.id_of(key) for key in order)
-        fitting = []
-        for key in left:
-            lesson = snapshot.lessons.get(key)
-            # The index may find a lesson that was added after the snapshot was read.
-            if lesson is None or lesson.retired or lesson.pending:
-                continue
-            if of_others and task["id"] in lesson.tasks:
-                continue
-            fitting.append(lesson)
-        return fitting[:count]
+        found = [fitting[key] for key in order if key in fitting]
+        return found[:count]
 
-    async def _similar(self, query: str, most: int) -> list[str]:
-        """Return the ids of the lessons that the store's own index finds, the best match first."""
-        [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
-        sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
-        lessons = [source.lesson for source in sources]
-        return list(dict.fromkeys(lessons))
+    async def _similar(self, snapshot: LessonSnapshot, query: str, fitting: Collection[str], count: int) -> list[str]:
+        """Return the ids of lessons that the store's own index finds, the best match first.
+
+        `count` of those that are `fitting` are among them, if the index finds as many.
+        """
+        wanted = min(count, len(fitting))
+        if not wanted:
+            return []
+        # Some stores find a record once for each of its texts.
+        texts = len(snapshot.records["sources"]) * len(LessonSource.searched)
+        # More than are shown: several sources may be one lesson, and some lessons do not fit.
+        most = 10 * count
+        while True:
+            [found] = await in_store(self.store, [SearchOp(self._space("sources"), query=query, limit=most)])
+            sources = [LessonSource.model_validate(item.value) for item in self._own_items(found)]
+            # A merged lesson stands for the one that is left, which is shown once.
+            order = list(dict.fromkeys(snapshot.id_of(source.lesson) for source in sources))
+            enough = sum(key in fitting for key in order) >= wanted
+            if enough or most >= texts:
+                return order
+            most *= 10
 
     async def late_verdict(self, key: str) -> LateVerdict | None:
         """Return what was last said of a trial after the fact, if anything was.
@@ -148,15 +158,19 @@ class LessonStore:
         """Return the source of a lesson by its key; None if there is none, or its lesson was archived."""
         return await self._get(LessonSource, key)
 
-    async def counts(self, trial: str) -> bool:
+    async def counts(self, trial: str, *, recorded: bool) -> bool:
         """Return whether a trial is in the numbers.
 
         Args:
             trial: The key of the trial, `trial_key`.
+            recorded: Whether whoever played it records trials.
         """
         snapshot = await self.snapshot(archived=False)
         # The record of a trial that was added up is gone, and its key is in the summary.
-        return trial in snapshot.records["uses"] or trial in snapshot.counted
+        if trial in snapshot.records["uses"] or trial in snapshot.counted:
+            return True
+        # A summary keeps the latest keys alone, so that it does not grow: that of an old trial is gone as well.
+        return recorded and snapshot.has_forgotten
 
     async def add(self, records: Iterable[Record]) -> None:
         """Add records, and merge near-duplicates of their lessons; lessons without a text are left out."""
@@ -223,17 +237,20 @@ class LessonStore:
         This does nothing while there are few records. Several processes may do so at once, and be killed.
 
         Args:
-            restore: The id of an archived lesson that is to be recalled again.
-            force: Whether records are added up even if there are few.
+            restore: The id of an archived lesson that is to be recalled again. Then none is archived.
+            force: Whether records are added up even if there are few. Then no lesson is archived, as whoever exports
+                them may not know the limit of those who teach them.
         """
-        if not (force or restore or await self._has_many()):
+        archives = not (force or restore)
+        if archives and not await self._has_many():
             return
         snapshot = await self.snapshot(archived=False)
-        room = self.limit
-        if not (force or restore):
+        kept = snapshot.live
+        beyond: list[Lesson] = []
+        if archives:
             # With some room, so that not every further lesson makes this necessary again.
-            room -= self.limit // 20
-        kept, beyond = snapshot.split_by_use(room)
+            room = self.limit - self.limit // 20
+            kept, beyond = snapshot.split_by_use(room)
         # Those that were archived before, and taught again: their numbers are added to those of the archive.
         archived: dict[str, ArchivedLesson] = {}
         for lesson in beyond:
@@ -250,17 +267,37 @@ class LessonStore:
         await in_store(self.store, operations)
 
     async def withdraw(self, source: str) -> None:
-        """Retire the lesson of a source whose trial was not a success after all, unless others taught it as well.
+        """Retire the lesson of a source whose trial has another verdict by now, unless others taught it as well.
 
         Args:
             source: The key of the source.
         """
-        lesson = await self._taught_by(source)
-        if lesson is None:
+        snapshot = await self.snapshot(archived=False)
+        withdrawn = snapshot.records["sources"].get(source)
+        if not isinstance(withdrawn, LessonSource):
             return
-        # The tally counts sources whose records are gone, too.
-        if lesson.tally.sources == 1 and not lesson.retired:
-            await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True, by=CHANGED_VERDICT)])
+        lesson = snapshot.lessons[snapshot.id_of(withdrawn.lesson)]
+        if lesson.retired:
+            return
+        # Of sources whose records are gone, nobody knows what became of their trials: they count.
+        if lesson.tally.sources > len(lesson.sources):
+            return
+        for other in lesson.sources:
+            # What a person has said of the trial may be a source of its own.
+            is_withdrawn = other.of_trial == withdrawn.of_trial and other.outcome == withdrawn.outcome
+            if not is_withdrawn and not await self._is_overturned(other):
+                return
+        await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True, by=CHANGED_VERDICT)])
+
+    async def _is_overturned(self, source: LessonSource) -> bool:
+        """Return whether a source's trial was said to have ended otherwise, after the fact."""
+        if source.outcome == PERSON:
+            return False
+        verdict = await self.late_verdict(source.of_trial)
+        if verdict is None:
+            return False
+        taught_by_success = source.outcome == "success"
+        return verdict.success != taught_by_success
 
     async def reinstate(self, source: str) -> None:
         """Recall the lesson of a source again, if `withdraw` has retired it: its trial has the verdict after all.

@@ -83,7 +83,7 @@ def _to_archive(lesson: Lesson, summary: LessonSummary, before: ArchivedLesson |
 def _outdated(snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[Removal]:
     """Remove what the summary before has counted, and the sources of lessons that are archived.
 
-    Of each other lesson the first source stays, which has its text.
+    Of each other lesson the first source stays, which has its text, and what else says whether it is recalled.
     """
     # What the new summary alone has counted stays until the next one: should another process overwrite the new
     # summary with its own, the records are there to be counted again.
@@ -98,13 +98,14 @@ def _outdated(snapshot: LessonSnapshot, live: Mapping[str, Lesson]) -> list[Remo
     for key in snapshot.records["uses"]:
         if key in counted:
             removed.append(Removal(LessonUse.stored_as, key))
-    firsts = {lesson.id: lesson.first_source for lesson in live.values()}
+    needed: set[LessonSource] = set()
+    for lesson in live.values():
+        needed.update(lesson.needed_sources)
     for key, source in snapshot.records["sources"].items():
         if not isinstance(source, LessonSource):
             continue
-        first = firsts.get(snapshot.id_of(source.lesson))
-        is_archived = first is None
-        is_spare = key in counted and source is not first
+        is_archived = snapshot.id_of(source.lesson) not in live
+        is_spare = key in counted and source not in needed
         if is_archived or is_spare:
             removed.append(Removal(LessonSource.stored_as, key))
     return removed

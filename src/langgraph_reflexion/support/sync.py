@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 _called_off: ContextVar[threading.Event | None] = ContextVar("called_off", default=None)
-"""Set once the caller of `to_thread` has been cancelled; None outside of such a call."""
+"""Set once the caller of `to_thread` or `to_own_thread` has been cancelled; None outside of such a call."""
 
 
 async def to_thread(function: Callable[..., T], *args: Any) -> T:
@@ -23,15 +23,11 @@ async def to_thread(function: Callable[..., T], *args: Any) -> T:
     If the caller is cancelled, the thread goes on; long work in it asks `is_called_off` whether to give up.
     """
     called_off = threading.Event()
-    # The thread gets a copy of the context.
-    token = _called_off.set(called_off)
     try:
-        return await asyncio.to_thread(_called, function, *args)
+        return await asyncio.to_thread(_called, called_off, function, *args)
     except asyncio.CancelledError:
         called_off.set()
         raise
-    finally:
-        _called_off.reset(token)
 
 
 def is_called_off() -> bool:
@@ -50,9 +46,11 @@ async def to_own_thread(function: Callable[..., T], *args: Any) -> T:
     # Otherwise the caller's cancellation would cancel it, and the thread could not set its result.
     returned.set_running_or_notify_cancel()
 
+    called_off = threading.Event()
+
     def call() -> None:
         try:
-            result = _called(function, *args)
+            result = _called(called_off, function, *args)
         except BaseException as error:
             returned.set_exception(error)
             return
@@ -60,10 +58,16 @@ async def to_own_thread(function: Callable[..., T], *args: Any) -> T:
 
     context = copy_context()
     threading.Thread(target=context.run, args=(call,), daemon=True).start()
-    return await asyncio.wrap_future(returned)
+    try:
+        return await asyncio.wrap_future(returned)
+    except asyncio.CancelledError:
+        called_off.set()
+        raise
 
 
-def _called(function: Callable[..., T], *args: Any) -> T:
+def _called(called_off: threading.Event, function: Callable[..., T], *args: Any) -> T:
+    # The thread has a context of its own.
+    _called_off.set(called_off)
     try:
         return function(*args)
     except StopIteration as error:

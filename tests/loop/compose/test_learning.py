@@ -19,7 +19,7 @@ from langgraph_reflexion import (
     create_reflexion,
     learn_from,
 )
-from langgraph_reflexion.memory.records import LessonEdit, now
+from langgraph_reflexion.memory.records import LessonEdit, LessonSource, LessonUse, now
 from langgraph_reflexion.memory.store import LessonStore
 from langgraph_reflexion.support.checkpoints import LatestSaver
 from langgraph_reflexion.testing import ScriptedChatModel
@@ -381,3 +381,145 @@ async def test_a_lesson_that_a_changed_verdict_has_withdrawn_comes_back_when_ano
     await service.chat.ainvoke({"messages": [("human", "When is lunch?")]}, other)
     [taught] = [each for each in (await service.lessons()).live if each.text == same]
     assert not taught.retired
+
+
+class Unsure:
+    """A task of two trials, of which the first is the better one: its answer is shown."""
+
+    def __init__(self, *later: str, saver: Any = None, learn: Any = "never") -> None:
+        note = "I must look at the sign at the door."
+        self.model = ScriptedChatModel(replies=["At five, I think.", note, "At noon.", *later])
+        self.store = InMemoryStore()
+        graph = create_reflexion(
+            actor=create_agent(self.model, []),
+            evaluator=lambda result: (0.5 if "five" in result else 0.1, "unsure"),
+            max_trials=2,
+            memory=Lessons(learn=learn),
+        )
+        self.chat = graph.compile(checkpointer=saver or InMemorySaver(), store=self.store)
+
+    def ask(self, given: Any = None) -> Any:
+        config: Any = {"configurable": {"thread_id": "1", "run_id": "run-1"}}
+        asked = {"messages": [("human", "When does the office close?")]}
+        return self.chat.invoke(given or asked, config)
+
+
+@pytest.mark.parametrize("named", ["nothing", "message_id", "run_id", "checkpoint_id"])
+@pytest.mark.parametrize("saver", ["in memory", "without coroutines"])
+async def test_the_answer_is_that_of_the_best_trial_and_so_is_what_is_learned(named: str, saver: str) -> None:
+    with SqliteSaver.from_conn_string(":memory:") as sqlite:
+        service = Unsure(FIVE, saver=sqlite if saver == "without coroutines" else None)
+        answer = service.ask()["messages"][-1]
+        assert answer.text == "At five, I think."
+        state = service.chat.get_state({"configurable": {"thread_id": "1"}})
+        ids = {"message_id": answer.id, "run_id": "run-1"}
+        ids["checkpoint_id"] = state.config["configurable"]["checkpoint_id"]
+        config: Any = {"configurable": {"thread_id": "1"}}
+        if named != "nothing":
+            config["configurable"][named] = ids[named]
+        learned = await alearn_from(service.chat, config, success=True)
+    assert (learned["lesson"], learned["partial"]) == (FIVE, False)
+    shown = str(service.model.prompts[-1][-1].content)
+    assert "At five, I think." in shown
+    assert "At noon." not in shown
+    [source] = (await LessonStore(service.store, "agent", None).snapshot()).records["sources"].values()
+    assert source.trial == 1  # type: ignore[attr-defined]
+
+
+async def test_the_numbers_of_the_best_trial_are_corrected() -> None:
+    service = Unsure(FIVE, FIVE, FIVE, learn="now")
+    service.ask()
+    await alearn_from(service.chat, {"configurable": {"thread_id": "1"}}, success=True)
+    snapshot = await LessonStore(service.store, "agent", None).snapshot()
+    # Both trials have failed; only of the first one something else was said.
+    assert (snapshot.trials.trials, snapshot.trials.succeeded) == (2, 1)
+    assert (snapshot.trials.first, snapshot.trials.first_succeeded) == ({"": 1}, {"": 1})
+
+
+@pytest.mark.parametrize("given", [None, {"task": {"id": "hours", "instruction": "When does the office close?"}}])
+async def test_where_the_best_trial_is_gone_its_answer_is_learned_from(tmp_path: Path, given: Any) -> None:
+    with LatestSaver.open(tmp_path / "threads.db") as saver:
+        service = Unsure(FIVE, saver=saver)
+        final = service.ask(given)
+        learned = await alearn_from(service.chat, {"configurable": {"thread_id": "1"}}, success=True)
+    assert (learned["lesson"], learned["partial"]) == (FIVE, True)
+    shown = str(service.model.prompts[-1][-1].content)
+    assert "When does the office close?" in shown
+    assert "At five, I think." in shown
+    assert "At noon." not in shown
+    [source] = (await LessonStore(service.store, "agent", None).snapshot()).records["sources"].values()
+    assert source.task == final["task"]["id"]  # type: ignore[attr-defined]
+
+
+async def test_where_the_best_trial_is_gone_and_so_is_its_answer_this_is_an_error(tmp_path: Path) -> None:
+    with LatestSaver.open(tmp_path / "threads.db") as saver:
+        service = Unsure(FIVE, saver=saver)
+        service.ask()
+        config: Any = {"configurable": {"thread_id": "1"}}
+        service.chat.update_state(config, {"messages": [HumanMessage("And on Sundays?")]})
+        with pytest.raises(ConfigurationError, match="is that of trial 1, and the checkpointer no longer has it"):
+            await alearn_from(service.chat, config, success=True)
+
+
+async def test_a_task_that_is_under_way_is_learned_from_where_it_is() -> None:
+    service = Unsure(FIVE)
+    config: Any = {"configurable": {"thread_id": "1"}}
+    asked = {"messages": [("human", "When does the office close?")]}
+    service.chat.invoke(asked, config, interrupt_before=["reflect"])
+    service.chat.invoke(None, config, interrupt_before=["evaluate"])
+    learned = await alearn_from(service.chat, config, success=False, words="At five.")
+    assert learned["lesson"]
+    [source] = (await LessonStore(service.store, "agent", None).snapshot()).records["sources"].values()
+    assert source.trial == 2  # type: ignore[attr-defined]
+
+
+async def live(store: Any, user: str | None = None) -> set[str]:
+    """Return the lessons that are recalled."""
+    snapshot = await LessonStore(store, "agent", user).snapshot()
+    return {lesson.text for lesson in snapshot.live if not lesson.retired}
+
+
+async def test_a_lesson_from_two_successes_is_withdrawn_when_both_turn_out_to_be_failures() -> None:
+    same = "Noon is right."
+    service = Service("At noon.", same, FIVE, "I must not say noon when I am asked about lunch.")
+    other: Any = {"configurable": {"thread_id": "2"}}
+    await service.chat.ainvoke({"messages": [("human", "When is lunch?")]}, other)
+    await alearn_from(service.chat, service.answer(0), success=False)
+    assert same in await live(service.store), "the other trial has taught it as well"
+    await alearn_from(service.chat, other, success=False)
+    assert same not in await live(service.store)
+
+
+async def test_praise_of_the_same_trial_is_no_other_trial_that_has_taught_its_lesson() -> None:
+    same = "Noon is right."
+    service = Service(same, FIVE)
+    await alearn_from(service.chat, service.answer(0), success=True, words="Thank you.")
+    assert same in await live(service.store)
+    await alearn_from(service.chat, service.answer(0), success=False, words="Sorry, at five.")
+    assert same not in await live(service.store)
+
+
+async def test_a_lesson_that_a_person_has_written_as_well_is_not_withdrawn() -> None:
+    service = Service(FIVE)
+    written = LessonSource(text="Noon is right.", date=now())
+    await LessonStore(service.store, "agent", None).add([written])
+    await alearn_from(service.chat, service.answer(0), success=False)
+    assert "Noon is right." in await live(service.store)
+
+
+async def test_an_old_trial_is_counted_once_though_the_store_no_longer_knows_its_key() -> None:
+    service = Service(FIVE)
+    store = LessonStore(service.store, "agent", None)
+
+    async def played_later(number: int) -> None:
+        about = {"success": True, "kind": "", "trial": 1, "date": now(), "lessons": []}
+        played = [LessonUse(task=f"t{number}-{each}", run="r", **about) for each in range(550)]  # type: ignore[arg-type]
+        await store.add(played)
+        await store.tidy(force=True)
+
+    for number in range(4):
+        await played_later(number)
+    before = (await store.snapshot()).trials
+    await alearn_from(service.chat, service.answer(0), success=False, words="At five.")
+    after = (await store.snapshot()).trials
+    assert (after.trials, after.succeeded) == (before.trials, before.succeeded - 1)

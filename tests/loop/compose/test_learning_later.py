@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
@@ -15,9 +15,15 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_reflexion import (
     Approval,
     ConfigurationError,
+    Environment,
+    Episode,
     Lessons,
+    Memory,
     ModelOptions,
     ReflexionMiddleware,
+    StepResult,
+    Task,
+    action,
     alearn_from,
     create_reflexion,
 )
@@ -164,6 +170,15 @@ async def test_the_middleware_learns_later_too() -> None:
     assert final["messages"][-1].text == "At noon."
     assert await texts(store) == []
     model.may.set()
+    await settled(store)
+    assert await texts(store) == [NOON]
+
+
+async def test_the_middleware_learns_later_with_the_model_that_its_agent_has_called() -> None:
+    store = InMemoryStore()
+    middleware = ReflexionMiddleware(evaluator=lambda result: True, memory=LATER)
+    agent = create_agent(ScriptedChatModel(replies=["At noon.", NOON]), [], middleware=[middleware], store=store)
+    await agent.ainvoke({"messages": [("human", "When?")]}, {"configurable": {"user_id": "ann"}})
     await settled(store)
     assert await texts(store) == [NOON]
 
@@ -463,6 +478,18 @@ async def test_the_background_task_keeps_to_the_budget_of_a_user() -> None:
     assert await alearn_queued(chat, budget=5) == {"learned": 1}
 
 
+async def test_a_larger_budget_learns_what_is_queued_and_not_an_empty_lesson() -> None:
+    store = InMemoryStore()
+    await put_in_queue(store)
+    spent = LateVerdict(run="r", task="t", trial=1, success=True, cost=0.5, date=now())
+    await LessonStore(store, "agent", "ann").add([spent])
+    model = ScriptedChatModel(replies=[paid(NOON)])
+    chat = service(model, store, memory=Lessons(learn="later", budget=0.4), options=PRICED)
+    assert await alearn_queued(chat) == {"over budget": 1}
+    assert await alearn_queued(chat, budget=5) == {"learned": 1}
+    assert await texts(store) == [NOON]
+
+
 async def test_after_the_budget_a_late_failure_teaches_what_a_person_said() -> None:
     store = InMemoryStore()
     model = ScriptedChatModel(replies=[paid("I must say five.")] * 3)
@@ -571,3 +598,51 @@ def test_wrong_settings_are_refused() -> None:
         learn_queued(chat, concurrency=0)
     with pytest.raises(ConfigurationError, match="pass it as store="):
         learn_queued(service(ScriptedChatModel(replies=[]), None))
+
+
+class Said(Episode):
+    """An episode that ends with the first number."""
+
+    observation = "Say the sum."
+
+    @action("say {number}")
+    def say(self, number: Annotated[int, "the sum"]) -> StepResult:
+        """Say the sum."""
+        return StepResult("No.", reward=0.0, terminated=True)
+
+
+class Sums(Environment):
+    """Sums whose facts are in the data of the task."""
+
+    name, splits, episode = "sums", ("all",), Said
+
+    def tasks(self, split: str | None = None, limit: int | None = None) -> list[Task]:
+        return [Task(id="one", instruction="Add them.", kind="", data={"most": 100})]
+
+    def start(self, task: Task) -> Episode:
+        return Said()
+
+    def facts(self, task: Task, steps: Any) -> list[str]:
+        return [f"The sum is less than {task['data']['most']}."]
+
+    def trial_facts(self, task: Task, opening: str, steps: Any) -> list[str]:
+        return [f"The sum is more than {task['data']['most'] - 9}."]
+
+
+@pytest.mark.parametrize("facts", [True, False])
+async def test_what_is_learned_later_is_told_the_facts_that_an_environment_finds_in_the_task(facts: bool) -> None:
+    prompts = []
+    for learn in ("now", "later"):
+        model = ScriptedChatModel(replies=["Action: say 3", "I must add them on paper."])
+        store = InMemoryStore()
+        memory = Memory(facts=facts, lessons=Lessons(learn=learn))  # type: ignore[arg-type]
+        graph = create_reflexion(model, Sums(), memory=memory, max_trials=1).compile(store=store)
+        await graph.ainvoke({"task": Sums().tasks()[0]})
+        lessons = LessonStore(store, "sums", None)
+        async with asyncio.timeout(20):
+            while await lessons.queued():  # noqa: ASYNC110 - the store tells nobody
+                await asyncio.sleep(0.01)
+        prompts.append(str(model.prompts[-1][-1].content))
+    assert prompts[0] == prompts[1]
+    assert "less than 100" in prompts[1]
+    assert ("more than 91" in prompts[1]) == facts

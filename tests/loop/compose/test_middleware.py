@@ -102,6 +102,25 @@ async def test_each_run_reflects_with_the_model_that_its_own_agent_has_called():
     assert not any("Alice" in prompt for prompt in sent["bob"])
 
 
+@pytest.mark.parametrize("what", ["reflections", "verdicts"])
+def test_seconds_of_a_task_do_not_count_a_pause_for_a_person(what):
+    middleware = lr.ReflexionMiddleware(
+        evaluator=lambda result: False,
+        max_trials=2,
+        approval=lr.Approval(**{what: True}),
+        budgets=lr.Budgets(task=lr.Budget(seconds=1)),
+        model=ScriptedChatModel(replies=lambda messages: "Next time I must count the words."),
+    )
+    model = ScriptedChatModel(replies=lambda messages: "x")
+    agent = create_agent(model, tools=[], middleware=[middleware], checkpointer=InMemorySaver())
+    final = agent.invoke({"messages": [HumanMessage("Do it.")]}, THREAD)
+    while "__interrupt__" in final:
+        time.sleep(1.2)
+        final = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+    outcome = final["messages"][-1].response_metadata["reflexion"]
+    assert (outcome["status"], outcome["trials"]) == ("failed", 2)
+
+
 def test_seconds_of_a_task_count_its_evaluations_as_around_a_graph():
     def slow(result):
         time.sleep(0.3)

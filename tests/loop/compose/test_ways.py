@@ -14,7 +14,7 @@ from langgraph.config import get_config
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import get_runtime
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import Command, Overwrite, Send, interrupt
 from langgraph_supervisor import create_supervisor
 from langgraph_supervisor.handoff import create_forward_message_tool
 from langgraph_swarm import create_handoff_tool, create_swarm
@@ -145,9 +145,10 @@ HANDED = {"role": "assistant", "content": "I hand this on."}
         lambda given: {"messages": [*given, HANDED]},
         lambda given: {"messages": HANDED},
         lambda given: {"messages": [*given, ("assistant", "I hand this on.")]},
-        lambda given: [("messages", [*given, HANDED])],
+        lambda given: [("messages", given), ("messages", HANDED)],
+        lambda given: {"messages": Overwrite([*given, HANDED])},
     ],
-    ids=["a dict", "a message alone", "words", "pairs"],
+    ids=["a dict", "a message alone", "words", "pairs", "overwrite"],
 )
 def test_an_agent_may_hand_on_in_any_form_that_langgraph_takes(update):
     def hand_on(state):

@@ -3,6 +3,7 @@ from functools import partial
 import pytest
 
 from langgraph_reflexion.actors.reply import LONGEST, read_reply
+from langgraph_reflexion.adapters.tools import ToolEnvironment
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import Episode, action
 from langgraph_reflexion.envs.grammar import parse_action
@@ -67,6 +68,12 @@ def test_the_action_is_found(reply):
         ("Action: think[I wonder.]", "I wonder.", None),
         ("Thought: Well.\nAction: think: I wonder.", "Well. I wonder.", None),
         ("Thought: go up", "go up", None),
+        ("Thought: up is best. Action: go up", "up is best.", GOES_UP),
+        ("Thought 1: Action: add 9? No. Action 1: go up\nI hope so.", "Action: add 9? No.", GOES_UP),
+        ("Well.\nThought: up is best. **Action:** `go up`", "Well. Thought: up is best.", GOES_UP),
+        ("Thought: my next action: go up", "my next action: go up", None),
+        ("Thought: Action: jump", "Action: jump", None),
+        ("Thought: Action: add 9\ngo up", "Action: add 9", GOES_UP),
         ("Thought: I wonder.\nObservation: so do I.", "I wonder.", None),
         ("I am there.\nI see it.", "I am there. I see it.", {"name": "", "args": {}, "text": ""}),
     ],
@@ -121,6 +128,13 @@ def test_what_surrounds_brackets_is_none_of_the_action(written, read_as):
         ("Action: go __up__", {"direction": "__up__"}),
         ("<think>\ngo up\nAction: add 9\n</think>\nAction: go down", {"direction": "down"}),
         ("no opening tag, add 9\nadd 9\n</think>\n\ngo down", {"direction": "down"}),
+        ("<think>a\n</think>\n<think>\nadd 9\n</think>\ngo down", {"direction": "down"}),
+        ("I add 9.\nadd 9</think>\n\ngo down", {"direction": "down"}),
+        ("add 9\n</think>go down", {"direction": "down"}),
+        ("<think>\nMaybe\nAction: add 9\nno", {}),
+        ("<think>add 9</think>\n<think>\nadd 9", {}),
+        ("Action: go by '</think>'", {"direction": "by '</think>'"}),
+        ("<think>add 9</think>\ngo </think>\nadd 9", {"direction": "</think>"}),
         ("hm\rObservation: x\rgo up", {}),
     ],
 )
@@ -160,6 +174,13 @@ class Scribes(Counter):
         ("Action: note a.md\n```\nObservation: so\n```\nObservation: no", "note", "```\nObservation: so\n```"),
         ("note a.py\nx = 1", "note", "x = 1"),
         ("Action: done\n\nnote a.py\nx = 1", "done", None),
+        ("Action: note a.py\nx = 1\n\nAction: done", "note", "x = 1"),
+        ("Action: note a.py\nx = 1\nThought 2: Done.\n**Action 2:** done", "note", "x = 1"),
+        ("note a.py\nx = 1\n\nAction: note b.py\ny = 2", "note", "x = 1"),
+        ("note a.md\n```\nAction: so\n```\nAction: done", "note", "```\nAction: so\n```"),
+        ("note a.py\n# Action: so\n    action: str", "note", "# Action: so\n    action: str"),
+        ("Action:\n```\nnote a.py\nx = 1\n```\nThat is it.", "note", "x = 1"),
+        ("Action:\n```\nnote a.md\nso:\n```py\nx = 1\n```\nThat is it.", "", None),
         ("Action: note a.py\n" + "x = 1\n" * LONGEST, "", None),
         ("<think>" + "note a.py\n" * LONGEST + "</think>Action: done", "done", None),
     ],
@@ -167,6 +188,46 @@ class Scribes(Counter):
 def test_an_action_of_several_lines_is_read_as_a_whole_or_not_at_all(reply, name, text):
     action = read_reply(reply, partial(parse_action, Scribes()))["action"]
     assert (action["name"], action["args"].get("text")) == (name, text)
+
+
+def write(place: str, text: str) -> str:
+    """Write a text down."""
+
+
+def read_tools(reply):
+    environment = ToolEnvironment([write], ["Write."], lambda answer: True)
+    return read_reply(reply, partial(parse_action, environment))["action"]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("write[a, x\ny]\n\nAction: finish[b]", "x\ny"),
+        ("write[a, x\ny].\nThat is all [really].", "x\ny"),
+        ("write[a, x\ny]\nThought: so.", "x\ny"),
+        ("write[a, x\ny[0]\nz]", "x\ny[0]\nz"),
+        ("write[a, x\n# until ]\nb]", "x\n# until ]\nb"),
+        ("write[a, x\nAction: y\nb]", "x\nAction: y\nb"),
+        ('write[a, x\ny = "]"\nz]', 'x\ny = "]"\nz'),
+    ],
+)
+@pytest.mark.parametrize("before", ["Action: ", "Thought: hm\nAction: ", ""])
+def test_brackets_of_several_lines_end_before_what_follows_them(before, written, text):
+    action = read_tools(f"{before}{written}")
+    assert (action["name"], action["args"]) == ("write", {"place": "a", "text": text})
+
+
+@pytest.mark.parametrize(
+    ("reply", "args"),
+    [
+        ("Heat comes next: the egg is cold.\nAction: heat egg 1 with microwave 1", ["egg 1", "microwave 1"]),
+        ("Take note: it is on desk 1.\nThought: I take it from there.\nAction: go to desk 1", ["desk 1"]),
+        ("take a look at the desk\nThen take mug 1 from desk 2", []),
+        ("Thought: ok\nAction: take the mug\nI will get it from desk 2", []),
+    ],
+)
+def test_prose_of_several_lines_is_no_command(reply, args):
+    assert list(read_reply(reply, ALFWorld().parse)["action"]["args"].values()) == args
 
 
 @pytest.mark.parametrize("reply", ["Action: go to cabinet 1\nI hope so.", "```\ngo to cabinet 1\nopen it\n```"])

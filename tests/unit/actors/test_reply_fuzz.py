@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from langgraph_reflexion.actors.base import TextActor
+from langgraph_reflexion.actors.reply import without_reasoning
 from langgraph_reflexion.envs.alfworld.environment import ALFWorld
 from langgraph_reflexion.envs.base import prompts_of
 from langgraph_reflexion.envs.grammar import parse_action
@@ -86,7 +87,7 @@ def expect_said(decision, reply, environment):
     if decision["action"] is None:
         return
     name, args, text = (decision["action"][key] for key in ("name", "args", "text"))
-    said = before_its_own_observations(reply.rpartition("</think>")[2])
+    said = before_its_own_observations(without_reasoning(reply))
     assert text in said or " ".join(text.split()) in " ".join(said.split())
     if name:
         assert parse_action(environment, text) == decision["action"]

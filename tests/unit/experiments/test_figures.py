@@ -61,6 +61,12 @@ def test_a_run_without_a_trial_has_no_point(tmp_path):
     assert len(markers(drawn["failures_by_trial"])) == 1
 
 
+def test_a_run_without_tasks_is_drawn_beside_another(tmp_path):
+    failed = folder(tmp_path / "failed", [row("a", 1, False)], ["a"], max_trials=1)
+    none = folder(tmp_path / "none", [], [], strategy="retry", max_trials=1)
+    assert "failures_by_trial" in draw(compare([failed, none]).groups)
+
+
 def test_failures_of_tasks_that_cannot_be_graded_are_drawn_as_shares_of_all(tmp_path):
     ungradable = [row(task, 1, None, False, gradable=False) for task in "bcd"]
     alone = compare(folder(tmp_path / "alone", ungradable, list("bcd"), max_trials=1))

@@ -80,6 +80,31 @@ def test_measures_are_of_the_first_answer_that_was_one(environment):
     assert measured(environment, task, actions[-1:]) == dict.fromkeys(measures, 1.0)
 
 
+def test_the_answer_0_of_a_tool_call_is_an_answer(environment):
+    task = environment.tasks()[0]
+    task["data"]["answer"] = "0"
+    finish = {"name": "finish", "args": {"answer": 0}, "text": "finish[0]"}
+    assert environment.start(task).step(finish).reward == 1.0
+    assert measured(environment, task, [finish])["exact_match"] == 1.0
+
+
+STONES = [("Stone (film)", "A film."), ("Rolling Stone", "A paper."), ("Höhlenstein", "A cave of stone.")]
+
+
+def test_a_page_that_a_search_has_opened_counts_as_read_however_it_was_written(environment):
+    pages = Corpus.in_memory([Page(title, (text,)) for title, text in STONES])
+    episode = environment.episode("Which?", "Oak", pages)
+    steps = []
+    for text in ("search[the stone]", "search[stone]", "search[HOHLENSTEIN]"):
+        action = environment.parse(text)
+        steps.append({"action": action, "observation": episode.step(action).observation})
+    assert all(title in steps[0]["observation"] for title, _ in STONES)
+    assert environment.trial_facts({}, "", steps) == [
+        "Named by a search, and never read: Rolling Stone.",
+        "There is no page with the title: the stone.",
+    ]
+
+
 def test_the_context_has_each_supporting_paragraph_once_and_in_order(environment):
     assert environment.context(environment.tasks()[0]) == (
         "Birch (tree): The birch is a tree. It was first felled in Ålmö. Its bark is white.\n\n"
@@ -108,6 +133,10 @@ def test_pages_of_ones_own_for_questions_that_came_without(tmp_path):
             for api in ("http://[bad", "http://:80/x", 5, None)
         ),
         ({"pages": "wikipedia", "contact": "me\nX: 1"}, "contact is .*: give an e-mail"),
+        ({"pages": "wikipedia", "timeout": -1}, "timeout is -1: give a number"),
+        ({"api": "https://de.wikipedia.org/w/api.php"}, "api= goes with live pages"),
+        ({"contact": "me@example.org"}, "contact= goes with live pages"),
+        ({"timeout": -1}, "timeout= goes with live pages"),
     ],
 )
 def test_options_that_are_wrong_are_told(options, says):

@@ -214,3 +214,38 @@ async def test_an_export_keeps_that_a_trial_without_review_has_taught_a_lesson(t
     await add_records(other, read_records(tmp_path / "l.jsonl"))
     [lesson] = (await other.snapshot()).lessons.values()
     assert (lesson.pending, lesson.tally.sources) == (False, 2)
+
+
+async def test_an_approved_lesson_is_retired_by_its_numbers_like_any_other():
+    store = LessonStore(InMemoryStore(), "house")
+    taught = source("Always go left.", pending=True)
+    await store.add([taught, LessonEdit(lesson=LEFT, date="2026-02-01", approved=True, by="eve")])
+    assert not (await store.snapshot()).lessons[LEFT].retired
+    await store.add(use(f"t{number}", [LEFT], False) for number in range(30))
+    await store.add(use(f"u{number}", [], True) for number in range(30))
+    assert (await store.snapshot()).lessons[LEFT].retired
+    # Only who restores it overrides the numbers.
+    await store.add([LessonEdit(lesson=LEFT, date="2026-02-02", retired=False, by="eve")])
+    assert not (await store.snapshot()).lessons[LEFT].retired
+
+
+@pytest.mark.parametrize("pending", [None, True])
+async def test_no_lesson_hides_others_in_a_store_with_an_index(pending):
+    """Of a lesson each source is a record of the index, and so is each lesson that is not recalled."""
+
+    def embed(texts):
+        return [[1.0, float("mug" in text), float("towel" in text)] for text in texts]
+
+    store = LessonStore(InMemoryStore(index={"dims": 3, "embed": embed}), "house")
+    for number in range(40):
+        text = "The mug is in the mug cabinet."
+        if pending:
+            text += f" It has number {number}."
+        await store.add([source(text, f"t{number}", instruction="mug", observation="", pending=pending)])
+    await store.add([source(TOWEL, "t50", instruction="towel", observation="")])
+    await store.add([source("Look at the list first.", "t51", instruction="list", observation="")])
+    found = await store.recall({"id": "new", "instruction": "mug", "kind": ""}, "", 3)
+    expected = {TOWEL, "Look at the list first."}
+    if not pending:
+        expected.add("The mug is in the mug cabinet.")
+    assert {lesson.text for lesson in found} == expected

@@ -10,7 +10,7 @@ from langgraph.store.base import SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from langgraph_reflexion.memory.importing import add_records, read_records, write_lessons
-from langgraph_reflexion.memory.records import LessonEdit, LessonUse, lesson_id
+from langgraph_reflexion.memory.records import LessonEdit, LessonUse, lesson_id, now
 from langgraph_reflexion.memory.store import LATEST_USES, LessonStore, open_lessons
 from tests.support.lessons import source, use
 
@@ -86,9 +86,9 @@ async def test_numbers_are_the_same_however_often_processes_tidy_up_at_once():
     later = records[len(taught) :]
     while later:
         many = chance.randrange(20)
-        now, later = later[:many], later[many:]
+        added, later = later[:many], later[many:]
         others = [LessonStore(Slow(shared.store, chance.random() / 100), "house") for _ in range(3)]
-        await asyncio.gather(*(each.tidy(force=True) for each in others), *(add_soon(shared, each) for each in now))
+        await asyncio.gather(*(each.tidy(force=True) for each in others), *(add_soon(shared, each) for each in added))
     assert numbers(await shared.snapshot()) == numbers(await alone.snapshot())
     await shared.tidy(force=True)
     await shared.tidy(force=True)
@@ -276,3 +276,58 @@ def test_a_trial_says_which_verdict_was_counted_before():
     changed = played.model_copy(update={"success": False, "before": True})
     assert changed.key != played.key
     assert LessonUse.model_validate(changed.stored()) == changed
+
+
+async def test_neither_an_export_nor_a_restored_lesson_archives_others(tmp_path):
+    """The command line knows nothing of the larger limit with which the lessons are kept."""
+    opened = InMemoryStore()
+    await LessonStore(opened, "house", limit=50).add(source(f"Look behind door {n}.", f"t{n}") for n in range(30))
+    small = LessonStore(opened, "house", limit=20)
+    await write_lessons(small, tmp_path / "lessons.jsonl")
+    assert len((await small.snapshot()).live) == 30
+    await small.tidy()
+    archived = [lesson.id for lesson in (await small.snapshot()).lessons.values() if lesson.archived]
+    for number, lesson in enumerate(archived, 1):
+        await small.tidy(restore=lesson)
+        assert len((await small.snapshot()).live) == 30 - len(archived) + number
+
+
+async def test_adding_up_leaves_a_lesson_that_was_taught_again_after_it_was_withdrawn(tmp_path):
+    one, other = (LessonStore(InMemoryStore(), "house") for _ in range(2))
+    first = source("At noon.", "t1", outcome="success")
+    await one.add([first])
+    await one.withdraw(first.key)
+    assert (await one.snapshot()).lessons[first.lesson].retired
+    await one.add([source("At noon.", "t2", outcome="success", date=now())])
+    for _ in range(4):
+        lesson = (await one.snapshot()).lessons[first.lesson]
+        assert (lesson.retired, lesson.tally.sources) == (False, 2)
+        await one.tidy(force=True)
+    await write_lessons(one, tmp_path / "lessons.jsonl")
+    await add_records(other, read_records(tmp_path / "lessons.jsonl"))
+    lesson = (await other.snapshot()).lessons[first.lesson]
+    assert (lesson.retired, lesson.tally.sources) == (False, 2)
+
+
+async def test_what_waits_for_a_person_displaces_nothing_and_an_approved_lesson_counts_as_new():
+    store = LessonStore(InMemoryStore(), "house", limit=10)
+    live = [source(f"Look behind door {n}.", f"t{n}", date=f"2026-01-{n + 1:02}") for n in range(8)]
+    waiting = [source(f"Wait at gate {n}.", f"w{n}", date=f"2026-02-{n + 1:02}", pending=True) for n in range(20)]
+    await store.add([*live, *waiting])
+    await store.add([use(f"f{n}", [each.lesson for each in live], False) for n in range(4)])
+    await store.tidy()
+    snapshot = await store.snapshot()
+    assert not any(snapshot.lessons[each.lesson].archived for each in live)
+    gone = [each.lesson for each in waiting if snapshot.lessons[each.lesson].archived]
+    assert len(gone) == 18
+    assert all(snapshot.lessons[each.lesson].pending for each in waiting)
+
+    await store.add([LessonEdit(lesson=gone[0], date="2026-03-01", approved=True)])
+    await store.tidy(restore=gone[0])
+    # More than there is room for, each of which has helped more.
+    better = [source(f"Open window {n}.", f"b{n}", date="2026-02-01") for n in range(9)]
+    await store.add(better)
+    await store.add([use(f"g{n}", [each.lesson for each in better], True) for n in range(4)])
+    await store.tidy()
+    approved = (await store.snapshot()).lessons[gone[0]]
+    assert (approved.archived, approved.retired, approved.pending) == (False, False, False)

@@ -3,6 +3,7 @@ from textwrap import indent
 import pytest
 
 from langgraph_reflexion.envs import load_environment
+from langgraph_reflexion.envs.programming.episode import blocks_in, program_in
 
 BODY = "    best = max(words)\n    return best"
 PROGRAM = "def f(x):\n    return x"
@@ -27,7 +28,33 @@ def coding():
         (f"```python\n{FENCED}\n```\nIt multiplies.", FENCED),
         (f"from what I know:\n```\n{PROGRAM}\n```", PROGRAM),
         (f"{BODY}\n\ndef helper():\n    return 1", f"{BODY}\n\ndef helper():\n    return 1"),
+        (f" Here is the program:\n```python\n{PROGRAM}\n```\nIt works.", PROGRAM),
+        (" Here is the program:\n```\nf = abs\n```\nIt works.", "f = abs"),
+        (f"\n Sure!\n~~~python\n{PROGRAM}\n~~~", PROGRAM),
+        (f"  Two blanks, and the program:\n```python\n{PROGRAM}\n```", PROGRAM),
+        (f" ```python\n{PROGRAM}\n```", PROGRAM),
+        (f" {PROGRAM}", PROGRAM),
+        (f" {PROGRAM}\n```\n\nThis program returns x.", PROGRAM),
     ],
 )
 def test_the_program_is_found(coding, reply, code):
     assert coding.parse(reply)["args"] == {"code": code}
+
+
+def test_a_blank_before_the_fence_takes_none_of_the_indentation():
+    assert blocks_in(f" ```python\n{PROGRAM}\n```") == [PROGRAM]
+
+
+@pytest.mark.parametrize(
+    ("code", "program"),
+    [
+        (f"```python\n{PROGRAM}\n```\nIt works.", PROGRAM),
+        (f"Here is the program:\n```python\n{PROGRAM}\n```", PROGRAM),
+        (f"{FENCED}\n", FENCED),
+        (f"LIMIT = 4\n{FENCED}", f"LIMIT = 4\n{FENCED}"),
+        (f"{BODY}\n", BODY),
+        (" \n", ""),
+    ],
+)
+def test_the_program_that_is_handed_in_is_the_block_unless_code_begins_it(code, program):
+    assert program_in(code) == program

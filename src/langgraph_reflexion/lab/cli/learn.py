@@ -51,6 +51,7 @@ def learn(
     review: Annotated[
         bool, typer.Option("--review", help="Let new lessons wait for `lessons approve` before they are recalled.")
     ] = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Lessons of a user, at most.", min=1)] = None,
     concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Answers to learn from concurrently.")] = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -75,9 +76,10 @@ def learn(
         read_feedback,
     )
     from langgraph_reflexion.lab.learner import learner
+    from langgraph_reflexion.support.secrets import public_database
 
     settings = ReflexionSettings(**given)
-    made = learner(settings.load(model), env, review=review, options=settings.model_options())
+    made = learner(settings.load(model), env, limit=limit, review=review, options=settings.model_options())
     graph = made.compile()
     if file is not None:
         feedback = read_feedback(file, graph, user_field)
@@ -107,7 +109,8 @@ def learn(
     # After the numbers, as what was learned before the fault stays.
     if stopped is not None:
         raise typer.Exit(fail(f"{stopped}: the same command continues", 1))
-    suggest("lessons", "list", lessons, "--env", env)
+    # Without the password of the address.
+    suggest("lessons", "list", public_database(lessons), "--env", env)
 
 
 def _project(project: str, since: datetime | None, key: str | None) -> "ProjectFeedback":

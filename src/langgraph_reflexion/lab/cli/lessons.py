@@ -309,8 +309,10 @@ def forget(
 
 
 def _suggest(command: str, where: str, lesson: str | None, env: str | None, user: str | None) -> None:
-    """Suggest another command on the same lessons."""
-    words = ["lessons", command, where]
+    """Suggest another command on the same lessons, without the password of their address."""
+    from langgraph_reflexion.support.secrets import public_database
+
+    words = ["lessons", command, public_database(where)]
     if lesson:
         words.append(lesson)
     if env:
@@ -389,8 +391,8 @@ def change(
         found = snapshot.find(lesson)
         edit = LessonEdit(lesson=found.id, date=now(), by=who, **change)
         await store.add([edit])
-        restored = change.get("retired") is False
-        if restored and found.archived:
+        is_wanted = change.get("retired") is False or change.get("approved") is True
+        if is_wanted and found.archived:
             await store.tidy(restore=found.id)
         return found.id
 

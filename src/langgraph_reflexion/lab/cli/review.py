@@ -18,7 +18,8 @@ def pending(where: Where, env: Env = None, user: User = None, as_json: AsJson = 
     from langgraph_reflexion.support.text import count, printable
 
     snapshot = snapshot_of(where, env, user)
-    found = [lesson for lesson in snapshot.live if lesson.pending]
+    # Also those that had to make room for others: they wait all the same.
+    found = [lesson for lesson in snapshot.lessons.values() if lesson.pending]
     if as_json:
         rows = []
         for each in found:

@@ -164,7 +164,7 @@ def _success_by_tokens(groups: Sequence[RunGroup], below: str) -> Chart:
     lines: list[Line] = []
     for number, each in enumerate(groups):
         # They are those of all tasks, whether these can be graded or not.
-        spent = [tokens / each.report.all_tasks / 1000 for tokens in each.report.tokens]
+        spent = [each.report.share_of_all(tokens) / 1000 for tokens in each.report.tokens]
         name = _legend(each, groups)
         lines.append(Line(name, number, spent, _shares(each), steps=True))
     panel = Panel(lines)
@@ -200,7 +200,7 @@ def _shares_of_failures(group: RunGroup, reason: str) -> list[float]:
     shares: list[float] = []
     for failed in group.report.failures:
         count = failed.get(reason, 0)
-        shares.append(100 * count / group.report.all_tasks)
+        shares.append(100 * group.report.share_of_all(count))
     if not any(shares):
         return []
     return shares

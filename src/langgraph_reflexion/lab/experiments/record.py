@@ -72,6 +72,8 @@ class RunRecord:
         self.new = not holds_run(folder)
         self.shared = info["settings"].get("database") is not None
         self._before_next: Callable[[], None] | None = None
+        # The tasks that an error had ended before: each is tried again.
+        self._retried = set(info.get("errors", {}))
         if self.new and (folder / TRIALS).exists():
             raise ConfigurationError(f"{folder} holds trials and no {RUN}: choose another --out")
         if not self.new:
@@ -114,6 +116,19 @@ class RunRecord:
             self._sent.append(self._line(calls_row))
         self._file.append(self._line(row))
         self.trials[key_of(row)] = brief(row)
+        self._forget_error(row["task_id"])
+
+    def _forget_error(self, task: str) -> None:
+        """Remove the error that had ended a task before it was tried again."""
+        if task not in self._retried:
+            return
+        self._retried.discard(task)
+        errors = dict(self._info["errors"])
+        del errors[task]
+        if errors:
+            self.update_info(errors=errors)
+        else:
+            self.drop_info("errors")
 
     def update_info(self, **facts: Any) -> None:
         """Add facts to `run.json`."""
@@ -150,6 +165,8 @@ class RunRecord:
             log.write(self.without_secrets(text))
         errors = dict(self._info.get("errors", {}))
         errors[task] = message
+        # This error is one of today.
+        self._retried.discard(task)
         self.update_info(errors=errors)
 
     def restore(self, finished: Finished) -> None:

@@ -108,10 +108,12 @@ class RunReport:
         """True if the demo model took part, so that the numbers say nothing about an LLM."""
         return DEMO in (*model_names(self.settings["model"]), self.settings["reflection_model"])
 
-    @property
-    def all_tasks(self) -> int:
-        """N tasks, whether they can be graded or not."""
-        return self.tasks + self.ungradable
+    def share_of_all(self, amount: float) -> float:
+        """Return an amount for each task, whether it can be graded or not; 0 without any."""
+        tasks = self.tasks + self.ungradable
+        if not tasks:
+            return 0.0
+        return amount / tasks
 
     def share(self, tasks: float) -> float:
         """Return a number of tasks as a share of all; 0 if none can be graded."""

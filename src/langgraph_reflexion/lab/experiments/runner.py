@@ -190,13 +190,13 @@ async def run_setup(
         """Make the record one of the present prompts and code."""
         record.keep_prompts(_prompt_files(setup))
         record.update_info(**_new_code(info, setup.settings, new_prompts, joins=had_trials))
-        # Tasks that ended by an error are tried again, and `until_no_improvement` decides anew.
-        record.drop_info("errors", "stopped_after")
+        # `until_no_improvement` decides anew.
+        record.drop_info("stopped_after")
 
     if record.new:
         record.keep_prompts(_prompt_files(setup))
     else:
-        # A resumed run stays as it is until it has a trial that is new.
+        # A resumed run keeps its prompts until it has a trial that is new.
         record.before_next(take_over)
     setup.budgets.start_clock(info.get("seconds", 0.0))
     begun = False

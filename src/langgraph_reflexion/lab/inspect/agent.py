@@ -5,18 +5,25 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
+from uuid import uuid4
 
 from inspect_ai.agent import Agent, AgentState, agent
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ModelOutput
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageTool,
+    ChatMessageUser,
+    ModelOutput,
+    get_model,
+)
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall
 from inspect_ai.util import span, store_as
-from langchain_core.runnables import Runnable
+from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Overwrite
 
 from langgraph_reflexion.agents.world import task_name
-from langgraph_reflexion.agents.wrapped import WrappedAgent
 from langgraph_reflexion.envs import load_environment
 from langgraph_reflexion.envs.base import Environment, Task
 from langgraph_reflexion.envs.protocols import review
@@ -28,6 +35,7 @@ from langgraph_reflexion.lab.inspect.chat_model import InspectChatModel, LimitRe
 from langgraph_reflexion.lab.inspect.scorer import AnsweredRow, SampleStore, answer_of
 from langgraph_reflexion.lab.settings import ReflexionSettings
 from langgraph_reflexion.loop.budgets import Budgets
+from langgraph_reflexion.models.unasked import UnaskedChatModel
 from langgraph_reflexion.state import Step, Strategy
 from langgraph_reflexion.support.sync import finished
 from langgraph_reflexion.support.text import as_text
@@ -58,7 +66,8 @@ class ConversationRun(TaskRun):
             case "evaluate", {"trials": [*_, record]}:
                 self.result = as_text(written.get("result"))
                 said.append(ChatMessageUser(content=_verdict(record, written.get("evaluation"))))
-            case "reflect", {"reflections": [*_, reflection]}:
+            # After useless ones, the newest reflection is that on an earlier trial.
+            case "reflect", {"reflections": [*_, reflection]} if reflection["trial"] == self._trial:
                 said.append(ChatMessageAssistant(content=f"Reflection: {reflection['text']}"))
 
     def _messages(self, step: Step) -> list[ChatMessage]:
@@ -173,7 +182,7 @@ def reflexion_agent(
 
 
 class _Reflexion:
-    """The graphs of an agent, one for each epoch, with their budgets in common."""
+    """The graphs of an agent, one for each epoch and its models, with their budgets in common."""
 
     def __init__(self, environment: Environment | None, settings: ReflexionSettings, parts: dict[str, Any]) -> None:
         self.environment = environment
@@ -181,11 +190,31 @@ class _Reflexion:
         self.parts = parts
         limits = {scope: limit.budget() for scope, limit in settings.budgets.items()}
         self.budgets = Budgets(**limits)
-        # An invalid setting fails here, before the first sample.
-        self.graphs = {1: self.graph(epoch=1)}
-        self.wraps = isinstance(parts.get("actor"), Runnable | WrappedAgent)
+        self.graphs: dict[tuple[Any, ...], ReflexionGraph] = {}
+        # An invalid setting fails here, before the first sample; the evaluation's model is not known yet.
+        self._make(epoch=1, model=UnaskedChatModel(), reflection_model=UnaskedChatModel())
+        # Without an environment, `create_reflexion` has taken the actor as an agent, whatever its form.
+        self.wraps = environment is None
 
     def graph(self, epoch: int) -> ReflexionGraph:
+        """Return the graph of an epoch, with the models of the evaluation that is running.
+
+        Raises:
+            ConfigurationError: a budget of money needs the price of a model.
+        """
+        # Prices go by their names.
+        name = get_model().name
+        reflector = get_model(role=REFLECTOR).name
+        key = (epoch, name, reflector)
+        if key not in self.graphs:
+            self.graphs[key] = self._make(
+                epoch,
+                model=InspectChatModel(model_name=name),
+                reflection_model=InspectChatModel(model_name=reflector, role=REFLECTOR),
+            )
+        return self.graphs[key]
+
+    def _make(self, epoch: int, *, model: BaseChatModel, reflection_model: BaseChatModel) -> ReflexionGraph:
         seed = self.settings.seed + epoch - 1
         settings = self.settings.model_copy(update={"seed": seed})
         rules = settings.rules(self.environment)
@@ -193,8 +222,8 @@ class _Reflexion:
             self.environment,
             rules,
             budgets=self.budgets,
-            model=InspectChatModel(),
-            reflection_model=InspectChatModel(role=REFLECTOR),
+            model=model,
+            reflection_model=reflection_model,
             **self.parts,
         )
 
@@ -209,9 +238,7 @@ class _Reflexion:
         """
         store = store_as(SampleStore)
         task = self._task(store, state)
-        if store.epoch not in self.graphs:
-            self.graphs[store.epoch] = self.graph(store.epoch)
-        graph = self.graphs[store.epoch]
+        graph = self.graph(store.epoch)
         run = self._run(graph, task, state)
         store.max_trials = graph.rules.max_trials
         store.has_truth = not self.wraps
@@ -240,7 +267,8 @@ class _Reflexion:
         return ConversationRun(
             graph.compile(checkpointer=InMemorySaver()),
             task,
-            task["id"],
+            # Epochs play a task at once, and the budget of the run knows what is played by its thread.
+            f"{task['id']} {uuid4().hex}",
             reflects=Strategy(graph.rules.strategy).reflects,
             max_trials=graph.rules.max_trials,
             budgets=self.budgets,

@@ -51,9 +51,11 @@ class InspectChatModel(BaseChatModel):
         temperature: The sampling temperature.
         seed: The sampling seed, for providers that take one.
         max_tokens: The maximum length of a reply.
+        model_name: The name of the model that is called, without its provider: prices go by it.
     """
 
     model: str | None = None
+    model_name: str | None = None
     role: str | None = None
     temperature: float | None = None
     seed: int | None = None
