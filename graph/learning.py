@@ -285,9 +285,11 @@ async def _found_at(reflect: Reflect, threads: Threads, snapshot: StateSnapshot,
         raise ConfigurationError(
             f"learn_from: the answer in {where} is that of trial {best}, and the checkpointer no longer has it"
         )
-    if not any(isinstance(message, HumanMessage) for message in said):
-        # The task was given by itself, and not in a conversation.
-        said = [HumanMessage(last["task"]["instruction"]), *said]
+    instruction = last["task"]["instruction"]
+    asked = [message.text for message in said if isinstance(message, HumanMessage)]
+    if not asked or asked[-1] != instruction:
+        # The task was given by itself, and what was said before belongs to another one.
+        said = [HumanMessage(instruction), said[-1]]
     state = _state_of_answer(reflect, said, where)
     state["task"] = last["task"]
     return Found(state, partial=True, has_lessons=False)

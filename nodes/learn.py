@@ -236,7 +236,9 @@ class Learn:
         if verdict is None:
             # Neither judged nor recorded.
             return None
-        if await store.counts(key, recorded=self._memory.learns(news.state)):
+        # A trial from before there were lessons has no key.
+        records = self._memory.learns(news.state) and bool(news.state.get("lesson_key"))
+        if await store.counts(key, recorded=records):
             return verdict
         return None
 

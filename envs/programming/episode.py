@@ -30,6 +30,10 @@ CODE_BEGINS = re.compile(
     r"^(?:(?:from|import|def|async|class|use|pub|fn|func|function|package|public)\b|#include|@)", re.MULTILINE
 )
 """Beginnings of a line of code."""
+# Stricter, as a line of prose may begin with `class`.
+_DEFINITION = re.compile(
+    r"^(?:(?:async[ \t]++def|def|pub|fn)[ \t]++\w|class[ \t]++\w++[ \t]*+[(:{\[]|pub\(|impl[ \t<])", re.MULTILINE
+)
 
 Try = Callable[[str], Sequence[TestOutcome]]
 """Runs a task's tests that the model may see on a program; returns nothing if there are none."""
@@ -110,9 +114,11 @@ def _shows_block(text: str) -> bool:
     """Return whether a text begins with a code block, or has one after a line that is no code."""
     if text.lstrip().startswith(("```", "~~~")):
         return True
-    if looks_like_code(text):
+    if looks_like_code(text) or _OUTER_FENCE.search(text) is None:
         return False
-    return _OUTER_FENCE.search(text) is not None
+    # Code may begin with a docstring, whose example is such a block.
+    outside = _BLOCK.sub("", text.replace("\r\n", "\n"))
+    return _DEFINITION.search(outside) is None
 
 
 def block_in(text: str, *names: str) -> str:

@@ -35,13 +35,23 @@ COUNT = 12
 GENERATED = f"generated-{COUNT}"
 _OPENED = re.compile(r"(write_file\[.*\]|run_command)[^\S\n]*\n+```[\w+.-]*[^\S\n]*\n")
 """An action with a block of code, up to the line that opens the block and may name its language."""
-_FENCE_OR_ACTION = re.compile(
-    r"^(?:```(?P<language>[^\n`]*)|(?:(?:write|edit)_file\[|run_command\b).*)$", re.MULTILINE
+_HEAD = (
+    r"(?:[>*_]*Action(?: \d+)?[*_]*:[ \t*_]*+)?"
+    r"(?:(?:write|edit)_file\[[^\n]*\]|run_command(?:\[[^\n]*\])?)[^\S\n]*$"
 )
-"""A line that opens or closes a block of code, or with which an action begins that may have one."""
+_PART = re.compile(
+    rf"^```(?=(?P<language>[^\n`]*))|^(?P<head>{_HEAD})|^[ \t]*+(?P<word>\w++)[ \t]*+$"
+    r"|(?P<quotes>\'{3}|\"{3})|(?<!<)<<(?!<)-?[ \t]*+[\\'\"]?(?P<delimiter>\w++)",
+    re.MULTILINE,
+)
+"""What shows where a block of code ends: a fence, or the first line of an action that may have a block.
+
+The other parts begin or end what may hold these: the quotes of a string, the delimiter and last line of a heredoc.
+"""
 _EDIT = re.compile(
     r"(?P<file>edit_file\[[^\n]*\])[^\S\n]*\n++(?:```[\w+.-]*[^\S\n]*\n++)?"
-    r"(?P<change><{7} SEARCH[^\S\n]*\n(?s:.*?)^>{7} REPLACE)[^\S\n]*$",
+    # The old text may have such markers, as an edit may remove them.
+    r"(?P<change><{7} SEARCH[^\S\n]*\n(?>(?s:.*?)^={7}[^\S\n]*\n)(?P<new>(?s:.*?))^>{7} REPLACE)[^\S\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 """An edit up to its end, in a block of code or not."""
@@ -321,29 +331,28 @@ def _first_action(text: str) -> str:
     """Return a text that begins with a block of code or an edit without what follows it; any other text as it is."""
     edit = _EDIT.match(text)
     if edit:
-        changes = len(_SEARCH.findall(edit["change"]))
-        # The end of the first one is missing, so that the second would be written into the file.
-        if changes > 1:
+        # The end of the change is missing, so that the next one would be written into the file.
+        if _SEARCH.search(edit["new"]):
             return ""
         return f"{edit['file']}\n{edit['change']}"
     opened = _OPENED.match(text)
     if opened:
-        return text[: _end_of_block(text, opened.end())]
+        has_heredocs = opened[1] == "run_command"
+        return text[: _end_of_block(text, opened.end(), has_heredocs)]
     return text
 
 
-def _end_of_block(text: str, begin: int) -> int:
+def _end_of_block(text: str, begin: int, has_heredocs: bool) -> int:
     """Return where a block of code ends that begins at a place of a text; the text's end if that cannot be told.
 
     A file in Markdown has blocks of its own, some of which name their language, and some do not.
     """
     depth = 1
     end = len(text)
-    for line in _FENCE_OR_ACTION.finditer(text, begin):
-        language = line["language"]
-        is_action = language is None
-        opens = bool(language and language.strip())
-        is_over = depth == 0 and (is_action or opens or not text[end : line.start()].strip())
+    for part in _fences_and_heads(text, begin, has_heredocs):
+        is_action = part["head"] is not None
+        opens = not is_action and part["language"].strip() != ""
+        is_over = depth == 0 and (is_action or opens or not text[end : part.start()].strip())
         if is_over:
             break
         if is_action:
@@ -357,8 +366,34 @@ def _end_of_block(text: str, begin: int) -> int:
         else:
             depth -= 1
             if depth == 0:
-                end = line.end()
+                end = part.end("language")
     return end
+
+
+def _fences_and_heads(text: str, begin: int, has_heredocs: bool) -> list[re.Match[str]]:
+    """Return the fences and first lines of actions from a place on, without those in strings and heredocs.
+
+    If a string or heredoc has no end, it is none, such as quotes that prose speaks of: then all of them are returned.
+    """
+    outside = []
+    everywhere = []
+    awaited = ""
+    for part in _PART.finditer(text, begin):
+        is_fence_or_head = part["language"] is not None or part["head"] is not None
+        if is_fence_or_head:
+            everywhere.append(part)
+        if awaited:
+            if awaited in (part["quotes"], part["word"]):
+                awaited = ""
+        elif is_fence_or_head:
+            outside.append(part)
+        elif part["quotes"]:
+            awaited = part["quotes"]
+        elif part["delimiter"] and has_heredocs:
+            awaited = part["delimiter"]
+    if awaited:
+        return everywhere
+    return outside
 
 
 def _tasks_of(given: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Task]:

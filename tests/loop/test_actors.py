@@ -74,6 +74,9 @@ def test_a_call_that_is_written_as_json_is_done_and_goes_back_as_a_call(text):
         ("<think>\nI could call\nadd(amount=9)\nbut two are enough.\n</think>\nadd(amount=2)", {"amount": 2}),
         ('<think><tool_call>{"name": "add", "arguments": {"amount": 9}}</tool_call></think>\nadd 2', {"amount": "2"}),
         ("<think>\nI could call\nadd(amount=9)\nor", {}),
+        ('<think>\nI add.\n<tool_call>\n{"name": "add", "arguments": {"amount": 2}}\n</tool_call>\n', {"amount": 2}),
+        ('<think>\n<tool_call>\n{"name": "add", "arguments": {"amount": 2}}\n</tool_call>\nor', {}),
+        ("<think>\nI add.\n\nAction: add 2", {"amount": "2"}),
     ],
 )
 def test_a_call_that_the_reasoning_considers_is_not_done(text, args):

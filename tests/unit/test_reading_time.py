@@ -154,6 +154,27 @@ def test_marks_in_a_thought_are_read_quickly(unit):
     assert seconds(reader("alfworld react"), unit, head="Thought: ", tail="x", length=19_000) < SECONDS
 
 
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("Action: x\n", "Action: List[", "Thought: x = ", "'''\nAction: x\n", "```\nAction: x\n", "```a ", "'''"),
+        *("<think>\n", "</think>", "</think> ", "<think>\n</think>\n", "<<a\n", "<<", "run_command\n", "] ", "a\n"),
+        *("<<<<<<< SEARCH\n", "=======\n", ">>>>>>> REPLACE\n", ". ", ".*", "edit_file[a]\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        *(("programming react", "submit\n"), ("programming code", ""), ("langchain react", "Action: write[a, ")),
+        *(("workspace react", "run_command\n```\n"), ("workspace react", "edit_file[a]\n<<<<<<< SEARCH\n")),
+        *(("alfworld react", "<think>a</think>\n"), ("alfworld react", "Thought: "), ("alfworld tools", "<think>")),
+        ("program", "Hm:\n```\n"),
+    ],
+)
+def test_parts_of_steps_and_blocks_are_read_quickly(name, head, unit):
+    assert seconds(reader(name), unit, head=head, tail="x", length=19_900) < SECONDS
+
+
 def test_an_open_block_of_blanks_is_read_quickly():
     # Even quadratic time is short for a text of this length, and linear time is next to nothing.
     assert seconds(lambda text: read_calls(text, ["add"]), " ", head="```\n", length=19_900) < SECONDS / 5

@@ -1,6 +1,7 @@
 """The parser of ReAct replies: thought and action from the text of any chat model."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 
 from langgraph_reflexion.envs.base import Action
@@ -11,6 +12,9 @@ LONGEST = 20_000
 
 MOST_LINES = 1_000
 """Lines of a reply without `Action:` that may be the action."""
+
+MOST_STEPS = 100
+"""Marks of steps within an action of several lines that may end it."""
 
 LONGEST_PROSE = 500
 """Characters that are kept of a text that is not an allowed action."""
@@ -25,21 +29,29 @@ _OBSERVATION = re.compile(rf"^{_MARKS}observation{_COLON}", re.IGNORECASE | re.M
 _ACTION = re.compile(rf"^{_MARKS}action{_COLON}[ \t*_]*(?P<text>.*)$", re.IGNORECASE | re.MULTILINE)
 _THOUGHT = re.compile(rf"^{_MARKS}(?:thought|think){_COLON}[ \t*_]*", re.IGNORECASE)
 # Stricter than the others, as programs have comments and annotations such as `# Action:` and `    action: str`.
-_NEXT_STEP = re.compile(r"^[>*_]*(?:Action|Thought)(?: \d+)?[*_]*:", re.MULTILINE)
-_WITHIN_THOUGHT = re.compile(r"(?<![\w*])[*_]*+Action(?: \d+)?[*_]*:[ \t*_]*+")
+_STEP = r"[>*_]*(?P<label>Action|Thought)(?: \d+)?[*_]*:"
+# Not the annotation of a variable, as in `Action: TypeAlias = str`.
+_NEXT_STEP = re.compile(rf"^{_STEP}(?![ \t]*+[\w.]++(?:\[[^\n=]*+)?[ \t]*+=)[ \t*_]*+", re.MULTILINE)
+# After the end of a sentence, as a thought may also speak of an action: `I did Action: go up and it failed.`
+_WITHIN_THOUGHT = re.compile(r"[.!?][\"')*_]*+[ \t]++(?P<mark>[*_]*+Action(?: \d+)?[*_]*:[ \t*_]*+)")
 _MARKED = re.compile(rf"^{_MARKS}(?:action|thought|think){_COLON}", re.IGNORECASE | re.MULTILINE)
 # `*+` and `++` give nothing back, so that long replies of blanks or brackets are read in linear time.
 _ITEM = re.compile(r"^[ \t]*+(?:[-+*\u2022]|\d{1,3}[.)])[ \t]++")
 _NAME = re.compile(r"[ \t`*_\"'>]*+\w++[ \t]*+\[")
 _BRACKET = re.compile(r"[\[\]]")
 _NEXT = re.compile(r"\s*+(?:(?:,|and\b|action\b[ \d]*+:)\s*+)*+\w*+\[", re.IGNORECASE)
-_LINE_ENDS = re.compile(r"[ \t]*+\.?[ \t]*+\n")
+_LINE_ENDS = re.compile(r"[ \t]*+\.?[ \t]*+(?:\n|\Z)")
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _BLOCK = re.compile(r"```\w*[ \t]*\n(?P<inner>.*?)\n?```", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\s*")
+# A fence at the beginning or, as in `Action: ```python`, at the end of a line, but no backticks within code.
+_FENCE_LINE = re.compile(r"^(?:[ \t]*+`{3,}+[^`\n]*+|[^`\n]*+`{3,}+\w*+[ \t]*+)$", re.MULTILINE)
+_QUOTES = re.compile(r"\'{3}|\"{3}")
 _REASONING = re.compile(r"(?:\s*+<think>.*?(?:</think>|\Z))++", re.DOTALL)
-# Where the prompt has opened the reasoning. In the middle of a line, the tag may be a part of an action.
-_REASONING_ENDS = re.compile(r"^[ \t]*+</think>|</think>[ \t\r]*+$", re.MULTILINE)
+# Where the prompt has opened the reasoning. In the middle of a line, the tag may be a part of an action, unless
+# a mark follows it.
+_REASONING_ENDS = re.compile(rf"^[ \t]*+</think>|</think>(?=[ \t\r]*+$|[ \t]*+{_STEP})", re.MULTILINE)
+_TAG = re.compile(r"^[ \t]*+<think>|</think>", re.MULTILINE)
 # A thought that a token limit cut off has no bracket at its end.
 _THINK = re.compile(r"^think\s*(?::\s*(?P<said>.*)|\[(?P<quoted>.*?)\]?)$", re.IGNORECASE | re.DOTALL)
 
@@ -51,8 +63,9 @@ def read_reply(reply: str, parse: Parse) -> Decision:
     The action follows the first `Action:`: all of it if that is one action of several lines, else the first line.
     What a further step or prose adds to an action of several lines is no part of it. Without `Action:`, it is the
     first line that is an allowed action, or the whole reply. A reply marked as a thought and without an action is a
-    thought alone, unless the line of the thought ends with `Action:` and an action. Other prose becomes the thought,
-    as a model repeats what it finds in its prompt as an action.
+    thought alone, unless `Action:` and an action follow a sentence in the line of the thought. Other prose becomes
+    the thought, as a model repeats what it finds in its prompt as an action. Of reasoning that is cut off, only a
+    last line that is marked as an action is read.
 
     Args:
         reply: The model's text.
@@ -62,6 +75,29 @@ def read_reply(reply: str, parse: Parse) -> Decision:
         The decision. An action that is not allowed has no name, only the text after `Action:`.
     """
     answer = without_reasoning(reply)
+    if ends_within_reasoning(reply):
+        # A stop sequence may end the reply after an action that follows reasoning without its closing tag.
+        answer = _last_step(reply)
+    decision = _read_answer(answer, parse)
+    if _is_possible(decision):
+        return decision
+    # A `</think>` within a line ends the reasoning only if nothing else in the reply is an action.
+    _, tag, after_tag = answer.rpartition("</think>")
+    if tag:
+        following = _read_answer(after_tag, parse)
+        if _is_possible(following):
+            return following
+    return decision
+
+
+def _is_possible(decision: Decision) -> bool:
+    """Return whether a decision has an action that is allowed."""
+    action = decision["action"]
+    return action is not None and action["name"] != ""
+
+
+def _read_answer(answer: str, parse: Parse) -> Decision:
+    """Return the thought and the action in a reply without its reasoning."""
     text = _without_observations(_readable(answer))
     # The end of a longer reply is missing, and a part of an action would be a different action.
     may_be_long = len(answer) <= LONGEST
@@ -89,7 +125,42 @@ def without_reasoning(reply: str) -> str:
     reasoning = _REASONING.match(reply) or _REASONING_ENDS.search(reply)
     if reasoning is None:
         return reply
-    return reply[reasoning.end() :]
+    return _without_later_reasoning(reply[reasoning.end() :])
+
+
+def ends_within_reasoning(reply: str) -> bool:
+    """Return whether a reply has nothing but reasoning, the last of which is not closed."""
+    reasoning = _REASONING.match(reply)
+    if reasoning is None or reasoning.end() < len(reply):
+        return False
+    return reply.rfind("<think>") > reply.rfind("</think>")
+
+
+def _last_step(reply: str) -> str:
+    """Return the last line of a reply if it is marked as an action; empty if not."""
+    _, _, last_line = reply.rstrip().rpartition("\n")
+    if _ACTION.match(last_line):
+        return last_line
+    return ""
+
+
+def _without_later_reasoning(answer: str) -> str:
+    """Return an answer without further pairs of `<think>` at a line's beginning and `</think>`, unless in blocks."""
+    fences = _fences(answer)
+    kept = []
+    end = 0
+    opened: int | None = None
+    for tag in _TAG.finditer(answer):
+        opens = tag[0] != "</think>"
+        if opens and opened is None and not _is_within(fences, tag.start()):
+            opened = tag.start()
+        if opens or opened is None:
+            continue
+        kept.append(answer[end:opened])
+        end = tag.end()
+        opened = None
+    kept.append(answer[end:])
+    return "".join(kept)
 
 
 def _readable(reply: str) -> str:
@@ -112,23 +183,71 @@ def _without_observations(reply: str) -> str:
         if next_mark is None:
             return ""
         reply = stripped[next_mark.start() :]
-    return _before(_OBSERVATION, reply)
+    fences = _fences(reply)
+    for observation in _OBSERVATION.finditer(reply):
+        if not _is_within(fences, observation.start()):
+            return reply[: observation.start()]
+    return reply
 
 
-def _before(mark: re.Pattern[str], text: str, begin: int = 0) -> str:
-    """Return the text before the first mark that is in no block of code; all of it without one.
+def _before_next_step(written: str, parse: Parse) -> str:
+    """Return an action of several lines without a further thought or allowed action below it.
 
-    Args:
-        mark: The pattern of a mark.
-        text: The text.
-        begin: The first place where a mark may be.
+    What only looks like a step, in a block of code or in a string of several lines, is a part of the action.
     """
-    for found in mark.finditer(text, begin):
-        before = text[: found.start()]
-        # In a block, the number of fences before the mark is odd.
-        if before.count("```") % 2 == 0:
-            return before
-    return text
+    fences = _fences(written)
+    strings = _string_ends(written)
+    steps = []
+    # A step at the beginning is not a further one.
+    for step in _NEXT_STEP.finditer(written, 1):
+        place = step.start()
+        if not _is_within(fences, place) and not _is_within(strings, place):
+            steps.append(step)
+
+    ends = [step.start() for step in steps[1:]]
+    ends.append(len(written))
+    # Reading each as an action takes its time.
+    for step, end in zip(steps[:MOST_STEPS], ends, strict=False):
+        following = written[step.end() : end]
+        if step["label"] == "Thought" or _begins_action(following, parse):
+            return written[: step.start()]
+    return written
+
+
+def _begins_action(text: str, parse: Parse) -> bool:
+    """Return whether a text begins with an allowed action, of one line or of several."""
+    if _allowed(_first_line(text), parse):
+        return True
+    lines = text.strip()
+    if "\n" not in lines:
+        # The first line of an action of several, such as `submit`, whose program is missing.
+        lines = f"{lines}\n1"
+    if parse(lines):
+        return True
+    block = _block_in(lines).strip()
+    return block != "" and parse(block) is not None
+
+
+def _fences(text: str) -> list[int]:
+    """Return where the lines are that open or close a block of code, in turn."""
+    return [fence.start() for fence in _FENCE_LINE.finditer(text)]
+
+
+def _string_ends(text: str) -> list[int]:
+    """Return where strings in triple quotes begin and end, in turn."""
+    ends = []
+    opened = ""
+    for quotes in _QUOTES.finditer(text):
+        if opened and quotes[0] != opened:
+            continue
+        opened = "" if opened else quotes[0]
+        ends.append(quotes.start())
+    return ends
+
+
+def _is_within(ends: list[int], place: int) -> bool:
+    """Return whether a place is between a beginning and its end, of the places where such parts begin and end."""
+    return bisect_left(ends, place) % 2 == 1
 
 
 def _before_block(reply: str, action: Action) -> str:
@@ -189,7 +308,7 @@ def _read_thoughts(lines: list[str], parse: Parse) -> Decision | None:
         last = marks[-1]
         action = _action(line[last.end() :], parse)
         if action["name"]:
-            before = "\n".join([*lines[:number], line[: last.start()]])
+            before = "\n".join([*lines[:number], line[: last.start("mark")]])
             return Decision(thought=_plain(before), action=action)
     return None
 
@@ -302,8 +421,7 @@ def _one_action(lines: str, parse: Parse) -> Action | None:
     written = lines
     if action:
         written = action["text"]
-    # A step at the beginning is not a further one.
-    alone = _before(_NEXT_STEP, written, 1).rstrip()
+    alone = _before_next_step(written, parse).rstrip()
     if alone == written:
         return action
     return parse(alone) or action

@@ -9,7 +9,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.runnables import RunnableConfig
 
 from langgraph_reflexion.actors.base import Actor, TextActor
-from langgraph_reflexion.actors.reply import LONGEST, not_allowed, read_reply, without_reasoning
+from langgraph_reflexion.actors.reply import (
+    LONGEST,
+    ends_within_reasoning,
+    not_allowed,
+    read_reply,
+    without_reasoning,
+)
 from langgraph_reflexion.envs.base import Action
 from langgraph_reflexion.envs.grammar import parse_action, tool_schemas
 from langgraph_reflexion.errors import ToolsRefused
@@ -77,8 +83,7 @@ class ToolActor(Actor):
             text = f"{name}({args})"[:LONGEST]
             return Decision(thought=thought, action=not_allowed(text))
         # Small models write the call as JSON, which their servers do not read.
-        answer = without_reasoning(reply.text)
-        said, written = read_calls(answer, self.environment.actions())
+        said, written = read_calls(_answer(reply.text), self.environment.actions())
         if written:
             first = written[0]
             return self._called(said, first.name, first.args)
@@ -164,6 +169,14 @@ class ToolActor(Actor):
                 text = call_text(action["name"], action["args"])
             steps.append(replace(step, action=text))
         return replace(example, steps=tuple(steps))
+
+
+def _answer(reply: str) -> str:
+    """Return what follows the reasoning of a reply, or the call that ends reasoning without its closing tag."""
+    if not ends_within_reasoning(reply) or not reply.rstrip().endswith("</tool_call>"):
+        return without_reasoning(reply)
+    _, tag, call = reply.rpartition("<tool_call>")
+    return tag + call
 
 
 def goes_back(message: AIMessage, chosen: Action | None) -> bool:

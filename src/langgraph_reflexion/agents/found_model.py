@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
@@ -22,6 +22,13 @@ MOST_MODELS = 1000
 """Models that are remembered, the newest ones: a service may make one for each of its users."""
 
 
+class _Chosen(NamedTuple):
+    """The model of a run: its name, and the client, if this process knows the name."""
+
+    name: str | None = None
+    client: Client | None = None
+
+
 class FoundModelClient(Client):
     """Calls the model that the agent has called itself, in each run that of the run.
 
@@ -37,7 +44,7 @@ class FoundModelClient(Client):
         # By names, which a state may hold.
         self._clients: OrderedDict[str, Client] = OrderedDict()
         self._lock = threading.Lock()
-        self._chosen: ContextVar[Client | None] = ContextVar("chosen", default=None)
+        self._chosen: ContextVar[_Chosen | None] = ContextVar("chosen", default=None)
 
     def found(self, model: BaseChatModel) -> str:
         """Remember a model that the agent calls, and return the name under which `choose` finds it.
@@ -68,18 +75,23 @@ class FoundModelClient(Client):
             if client is not None and name:
                 # Its run goes on, so it is not the next one to be forgotten.
                 self._clients.move_to_end(name)
-        self._chosen.set(client)
+        self._chosen.set(_Chosen(name, client))
+
+    def knows(self, name: str | None) -> bool:
+        """Return whether there is a model of this name; one of another process has a name of that process."""
+        with self._lock:
+            return name in self._clients
 
     @property
     def _client(self) -> Client:
-        client = self._chosen.get()
-        if client is not None:
-            return client
-        # Another process may have called the model, or this is work outside of any run, such as learning later. Where
-        # all runs have the same model, it is that one.
+        chosen = self._chosen.get() or _Chosen()
+        if chosen.client is not None:
+            return chosen.client
+        # The run has called none yet, or this is work outside of any run, such as learning later. Where all runs have
+        # the same model, it is that one. A run that has called another, which is not known here, has none.
         with self._lock:
             known = list(self._clients.values())
-        if len(known) == 1:
+        if chosen.name is None and len(known) == 1:
             return known[0]
         raise ConfigurationError(NO_MODEL)
 

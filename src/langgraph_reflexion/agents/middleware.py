@@ -102,8 +102,8 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
         prompts: As for `create_reflexion`.
         options: How the reflecting model is called, and prices. A fault that retries do not cure
             ends the task with the best answer and status `fault`.
-        budgets: What a trial, a task and the run may spend. A pause within the agent counts as seconds, and one for a
-            reflection or a verdict does not.
+        budgets: What a trial, a task and the run may spend. A pause within the agent counts as seconds, and one for
+            the approval of a reflection or a verdict does not.
         approval: Whether a person approves reflections and verdicts. For tool calls, use
             `HumanInTheLoopMiddleware`. With verdicts, give `model`, too: the process in which a run goes on may not
             have called the agent's own model yet, and then knows none that could reflect.
@@ -387,10 +387,13 @@ class ReflexionMiddleware(AgentMiddleware[ReflexionAgentState, Any, Any]):
 
     def _found_in(self, request: Request) -> str | None:
         """Return the name under which the agent's model is known from now on; None if it is recorded already."""
-        # It is remembered with the first call of a trial, which is the one that the state records.
-        if isinstance(self._client, FoundModelClient) and not own_of(request)["called"]:
-            return self._client.found(request.model)
-        return None
+        if not isinstance(self._client, FoundModelClient):
+            return None
+        own = own_of(request)
+        # It is remembered with the first call of a trial, or of a trial that another process has begun.
+        if own["called"] and self._client.knows(own.get("model")):
+            return None
+        return self._client.found(request.model)
 
     def _choose_model(self, own: MiddlewareState) -> None:
         """Judge and reflect with the model that the agent has called in this run."""

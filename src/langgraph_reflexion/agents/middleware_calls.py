@@ -32,11 +32,11 @@ def called(request: Request, response: ModelResponse[Any], model: str | None) ->
     Args:
         request: The call.
         response: Its response.
-        model: The name of the agent's model; None if another one reflects.
+        model: The name of the agent's model; None if the state has it, or if another one reflects.
     """
     own = own_of(request)
     # An earlier call of the trial has recorded it.
-    if own["called"]:
+    if own["called"] and model is None:
         return response
     now: MiddlewareState = {**own, "called": True}
     if model is not None:

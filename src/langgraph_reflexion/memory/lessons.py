@@ -342,13 +342,15 @@ class LessonMemory:
         Raises:
             ModelFault: the model gave no reply.
         """
+        # Not that on the trial itself, which was taken for a failure then.
+        earlier = [each for each in state["reflections"] if each["trial"] < state["trial"]]
 
         def render(steps: list[Step], _: int) -> list[BaseMessage]:
             trial = self.prompts.render(
                 "succeeded_trial",
                 steps=bounded_trial(steps),
                 observation=opening_of(state, self.prompts),
-                reflections=state["reflections"],
+                reflections=earlier,
                 words=words,
             )
             instruction = self.prompts.render("success")

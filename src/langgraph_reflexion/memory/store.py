@@ -21,10 +21,12 @@ from langgraph_reflexion.memory.records import (
     LateVerdict,
     LessonEdit,
     LessonSource,
+    LessonUse,
     QueuedTrial,
     Record,
     now,
     plain,
+    trial_key,
 )
 from langgraph_reflexion.memory.snapshot import RECORDS, Lesson, LessonSnapshot, age, task_text
 from langgraph_reflexion.memory.summaries import ArchivedLesson
@@ -251,6 +253,12 @@ class LessonStore:
             # With some room, so that not every further lesson makes this necessary again.
             room = self.limit - self.limit // 20
             kept, beyond = snapshot.split_by_use(room)
+            needed = sum(len(lesson.needed_sources) for lesson in kept)
+            has_spare_sources = len(snapshot.records["sources"]) > needed
+            has_many_uses = len(snapshot.records["uses"]) > LATEST_USES
+            if not (beyond or has_spare_sources or has_many_uses):
+                # Some lessons need two sources, so that there may be more than the limit of them.
+                return
         # Those that were archived before, and taught again: their numbers are added to those of the archive.
         archived: dict[str, ArchivedLesson] = {}
         for lesson in beyond:
@@ -285,19 +293,24 @@ class LessonStore:
         for other in lesson.sources:
             # What a person has said of the trial may be a source of its own.
             is_withdrawn = other.of_trial == withdrawn.of_trial and other.outcome == withdrawn.outcome
-            if not is_withdrawn and not await self._is_overturned(other):
+            if not is_withdrawn and not await self._is_overturned(other, snapshot):
                 return
         await self.add([LessonEdit(lesson=lesson.id, date=now(), retired=True, by=CHANGED_VERDICT)])
 
-    async def _is_overturned(self, source: LessonSource) -> bool:
-        """Return whether a source's trial was said to have ended otherwise, after the fact."""
+    async def _is_overturned(self, source: LessonSource, snapshot: LessonSnapshot) -> bool:
+        """Return whether a source's trial has ended otherwise, by its own run or by what was said after the fact."""
         if source.outcome == PERSON:
             return False
-        verdict = await self.late_verdict(source.of_trial)
-        if verdict is None:
-            return False
         taught_by_success = source.outcome == "success"
-        return verdict.success != taught_by_success
+        verdict = await self.late_verdict(source.of_trial)
+        if verdict is not None:
+            return verdict.success != taught_by_success
+        for use in snapshot.records["uses"].values():
+            if not isinstance(use, LessonUse) or use.before is None:
+                continue
+            if trial_key(use.run, use.task, use.trial) == source.of_trial:
+                return use.success != taught_by_success
+        return False
 
     async def reinstate(self, source: str) -> None:
         """Recall the lesson of a source again, if `withdraw` has retired it: its trial has the verdict after all.

@@ -422,6 +422,7 @@ async def test_the_answer_is_that_of_the_best_trial_and_so_is_what_is_learned(na
     shown = str(service.model.prompts[-1][-1].content)
     assert "At five, I think." in shown
     assert "At noon." not in shown
+    assert "look at the sign" not in shown, "a reflection on this very trial, which was taken for a failure"
     [source] = (await LessonStore(service.store, "agent", None).snapshot()).records["sources"].values()
     assert source.trial == 1  # type: ignore[attr-defined]
 
@@ -449,6 +450,22 @@ async def test_where_the_best_trial_is_gone_its_answer_is_learned_from(tmp_path:
     assert "At noon." not in shown
     [source] = (await LessonStore(service.store, "agent", None).snapshot()).records["sources"].values()
     assert source.task == final["task"]["id"]  # type: ignore[attr-defined]
+
+
+async def test_where_the_best_trial_is_gone_what_was_said_before_it_is_left_out(
+    tmp_path: Path,
+) -> None:
+    with LatestSaver.open(tmp_path / "threads.db") as saver:
+        service = Unsure(FIVE, saver=saver)
+        config: Any = {"configurable": {"thread_id": "1"}}
+        before = [HumanMessage("The capital of Peru?"), AIMessage("Lima, five million.")]
+        service.chat.update_state(config, {"messages": before}, as_node="__start__")
+        service.ask({"task": {"id": "hours", "instruction": "When does the office close?"}})
+        await alearn_from(service.chat, config, success=True)
+    shown = str(service.model.prompts[-1][-1].content)
+    assert "At five, I think." in shown
+    assert "Peru" not in shown
+    assert "Lima" not in shown
 
 
 async def test_where_the_best_trial_is_gone_and_so_is_its_answer_this_is_an_error(tmp_path: Path) -> None:

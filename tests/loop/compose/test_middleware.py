@@ -17,12 +17,13 @@ from langchain.agents.middleware import (
 )
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.config import get_config
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel, SecretStr
 
 import langgraph_reflexion as lr
@@ -100,6 +101,41 @@ async def test_each_run_reflects_with_the_model_that_its_own_agent_has_called():
     # Two trials, and a reflection in between.
     assert [len(prompts) for prompts in sent.values()] == [3, 3]
     assert not any("Alice" in prompt for prompt in sent["bob"])
+
+
+def test_a_run_that_goes_on_in_another_process_reflects_with_its_own_model():
+    @tool
+    def ask(question: str) -> str:
+        """Ask a person."""
+        return str(interrupt(question))
+
+    saver = InMemorySaver()
+
+    def process(models):
+        """An agent of its own, as in another process, with a model for each user."""
+
+        @wrap_model_call
+        def of_the_user(request, handler):
+            user = get_config()["configurable"]["thread_id"]
+            return handler(request.override(model=models[user]))
+
+        around = lr.ReflexionMiddleware(evaluator=lambda result: "right" in result, max_trials=2)
+        agent = ScriptedChatModel(replies=[])
+        return create_agent(agent, [ask], middleware=[of_the_user, around], checkpointer=saver)
+
+    bob = {"configurable": {"thread_id": "bob"}}
+    first = process({"bob": ScriptedChatModel(replies=[call("ask", question="Which?")])})
+    assert "__interrupt__" in first.invoke({"messages": [HumanMessage("Bob's task")]}, bob)
+
+    models = {
+        "ann": ScriptedChatModel(replies=["right"]),
+        "bob": ScriptedChatModel(replies=["wrong", "Next time I must say what is right.", "right"]),
+    }
+    second = process(models)
+    second.invoke({"messages": [HumanMessage("Ann's task")]}, {"configurable": {"thread_id": "ann"}})
+    final = second.invoke(Command(resume="this one"), bob)
+    assert final["messages"][-1].text == "right"
+    assert [len(model.prompts) for model in models.values()] == [1, 3]
 
 
 @pytest.mark.parametrize("what", ["reflections", "verdicts"])

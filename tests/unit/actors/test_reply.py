@@ -69,6 +69,9 @@ def test_the_action_is_found(reply):
         ("Thought: Well.\nAction: think: I wonder.", "Well. I wonder.", None),
         ("Thought: go up", "go up", None),
         ("Thought: up is best. Action: go up", "up is best.", GOES_UP),
+        ("Thought: The last Action: go up was right", "The last Action: go up was right", None),
+        ("Thought: I did Action: go up and it failed.", "I did Action: go up and it failed.", None),
+        ("Thought: I did (it, too.) Action: go up", "I did (it, too.)", GOES_UP),
         ("Thought 1: Action: add 9? No. Action 1: go up\nI hope so.", "Action: add 9? No.", GOES_UP),
         ("Well.\nThought: up is best. **Action:** `go up`", "Well. Thought: up is best.", GOES_UP),
         ("Thought: my next action: go up", "my next action: go up", None),
@@ -133,13 +136,27 @@ def test_what_surrounds_brackets_is_none_of_the_action(written, read_as):
         ("add 9\n</think>go down", {"direction": "down"}),
         ("<think>\nMaybe\nAction: add 9\nno", {}),
         ("<think>add 9</think>\n<think>\nadd 9", {}),
+        ("I go up first.</think>Action: go down", {"direction": "down"}),
+        ("I go up first.</think> **Action 2:** go down", {"direction": "down"}),
+        ("I go up first.</think> go down", {"direction": "down"}),
+        ("Okay <think>hm</think> Action: go down", {"direction": "down"}),
+        (
+            "<think>a</think>\nThought: hm\n<think>\nAction: add 9? No.\n</think>\nAction: go down",
+            {"direction": "down"},
+        ),
+        ("<think>\nI go.\n\nAction: go down\n", {"direction": "down"}),
+        ("<think>a</think>\n<think>\nAction: go down", {"direction": "down"}),
+        ("<think>\nI go.\n\nAction: go down</think>", {}),
+        ("<think>\nI go.\n\nAction: jump", {}),
+        ("Thought: the tag </think> is odd", None),
         ("Action: go by '</think>'", {"direction": "by '</think>'"}),
         ("<think>add 9</think>\ngo </think>\nadd 9", {"direction": "</think>"}),
         ("hm\rObservation: x\rgo up", {}),
     ],
 )
 def test_marks_within_an_action_belong_to_it_and_reasoning_does_not(reply, args):
-    assert read(reply)["action"]["args"] == args
+    action = read(reply)["action"]
+    assert (action and action["args"]) == args
 
 
 def test_what_is_too_long_is_cut_between_lines():
@@ -164,6 +181,10 @@ class Scribes(Counter):
     episode = Scribe
 
 
+HELP = "HELP = '''\nThought: hm\nAction: done\n'''\nx = 1"
+BLOCKS = "import re\nre.findall(r'```', s)\nAction: done"
+
+
 @pytest.mark.parametrize(
     ("reply", "name", "text"),
     [
@@ -179,6 +200,18 @@ class Scribes(Counter):
         ("note a.py\nx = 1\n\nAction: note b.py\ny = 2", "note", "x = 1"),
         ("note a.md\n```\nAction: so\n```\nAction: done", "note", "```\nAction: so\n```"),
         ("note a.py\n# Action: so\n    action: str", "note", "# Action: so\n    action: str"),
+        (
+            "Action: note a.py\nAction: Alias = str\nThought: List[str] = []",
+            "note",
+            "Action: Alias = str\nThought: List[str] = []",
+        ),
+        ("Action: note a.py\nAction: str\nx = 1", "note", "Action: str\nx = 1"),
+        ("Action: note a.py\nx = 1\nAction: note b.py", "note", "x = 1"),
+        (f"Action: note a.py\n{HELP}", "note", HELP),
+        (f"Action: note a.py\n{HELP}\nAction: done", "note", HELP),
+        (f"Action: note a.py\n```\n{BLOCKS}\n```\nThought: so.", "note", f"```\n{BLOCKS}\n```"),
+        ("Action: note a.py ```py\nObservation: x\n```\nObservation: no", "note", "Observation: x\n```"),
+        ("<think>hm</think>\nnote a.md\n```\n<think>\nhm\n</think>\n```", "note", "```\n<think>\nhm\n</think>\n```"),
         ("Action:\n```\nnote a.py\nx = 1\n```\nThat is it.", "note", "x = 1"),
         ("Action:\n```\nnote a.md\nso:\n```py\nx = 1\n```\nThat is it.", "", None),
         ("Action: note a.py\n" + "x = 1\n" * LONGEST, "", None),
@@ -208,6 +241,8 @@ def read_tools(reply):
         ("write[a, x\ny[0]\nz]", "x\ny[0]\nz"),
         ("write[a, x\n# until ]\nb]", "x\n# until ]\nb"),
         ("write[a, x\nAction: y\nb]", "x\nAction: y\nb"),
+        ("write[a, x:\n- y [1]\nAction: finish[2]\nDone]", "x:\n- y [1]\nAction: finish[2]\nDone"),
+        ("write[a, x:\n- y [1]\nAction: call Bob [2]\nDone].", "x:\n- y [1]\nAction: call Bob [2]\nDone"),
         ('write[a, x\ny = "]"\nz]', 'x\ny = "]"\nz'),
     ],
 )

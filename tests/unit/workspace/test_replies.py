@@ -53,6 +53,8 @@ def test_a_file_ends_with_its_block(workspace, before, language, after):
         "# Use\n```python\nf()\n```\nor\n```\nmake\n```\n\n```sh\nmake\n```",
         "text = '''\n```python\n{}\n```'''\nmore = 1",
         "odd = '''\n```\n'''",
+        "odd = '''\n```\n'''\nopened = '''\n```python\n'''",
+        "# Use\n\n```\nrun_command('make')\n```\n\nThat is all.",
         "class A:\n    action: str\n# Action: write",
         "run_command = 1",
         "'<think>'.join(\n'</think>')\nsubmit[]",
@@ -61,6 +63,34 @@ def test_a_file_ends_with_its_block(workspace, before, language, after):
 def test_a_file_with_fences_and_marks_of_its_own_is_read_as_a_whole(workspace, text):
     reply = f"Action: write_file[a]\n```\n{text}\n```"
     assert args_in(workspace, reply) == {"path": "a", "text": text}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"cat > a.md <<'EOF'\n{README}\n\n```sh\nmake\n```\nEOF",
+        "python - <<'EOF'\nfence = '''\n```\n'''\nopened = '''\n```python\n'''\nEOF",
+        "echo $((1 << n))",
+    ],
+)
+@pytest.mark.parametrize("after", ["", "\nDone.", "\n\nAction: verify[]"])
+def test_a_command_with_fences_in_a_heredoc_is_run_as_a_whole(workspace, command, after):
+    reply = f"Action: run_command\n```bash\n{command}\n```{after}"
+    assert args_in(workspace, reply) == {"command": command}
+
+
+@pytest.mark.parametrize("after", ["It's not '''.", "Action: write_file[b.py]\n```python\ny = '''\n```"])
+def test_quotes_that_are_not_closed_hide_no_end_of_a_block(workspace, after):
+    reply = f"Action: write_file[a.py]\n```\nx = 1\n```\n{after}"
+    assert args_in(workspace, reply) == {"path": "a.py", "text": "x = 1"}
+
+
+@pytest.mark.parametrize(
+    "old", [">>>>>>> REPLACE\nold", "<<<<<<< SEARCH\nold", "<<<<<<< SEARCH\nold\n>>>>>>> REPLACE"]
+)
+def test_an_edit_may_remove_stray_markers(workspace, old):
+    reply = f"Action: {EDIT}\nDone.".replace("old", old)
+    assert args_in(workspace, reply) == {"path": "a.py", "old": old, "new": "new"}
 
 
 @pytest.mark.parametrize("text", [README, "# Use\n```python\nf()\n```\nor"])
