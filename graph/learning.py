@@ -269,7 +269,7 @@ async def _found_at(reflect: Reflect, threads: Threads, snapshot: StateSnapshot,
     The answer is that of the best trial, which need not be the last one.
 
     Raises:
-        ConfigurationError: the state has nothing of a trial, or that of the answer is gone and there is no message.
+        ConfigurationError: the state holds no trial, or the trial of the answer is gone and there is no message.
     """
     last = _state_in(snapshot, where)
     values = snapshot.values

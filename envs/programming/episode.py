@@ -111,7 +111,7 @@ def program_in(text: str) -> str:
 
 
 def _shows_block(text: str) -> bool:
-    """Return whether a text begins with a code block, or has one after a line that is no code."""
+    """Return whether a text begins with a code block, or has one after a line that is not code."""
     if text.lstrip().startswith(("```", "~~~")):
         return True
     if looks_like_code(text) or _OUTER_FENCE.search(text) is None:

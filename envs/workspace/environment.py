@@ -343,7 +343,7 @@ def _first_action(text: str) -> str:
 
 
 def _end_of_block(text: str, begin: int, has_heredocs: bool) -> int:
-    """Return where a block of code ends that begins at a place of a text; the text's end if that cannot be told.
+    """Return where the block of code ends that begins here; the end of the text if nobody can tell.
 
     A file in Markdown has blocks of its own, some of which name their language, and some do not.
     """

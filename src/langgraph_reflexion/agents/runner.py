@@ -345,7 +345,7 @@ class AgentTrial:
         """Return a hand-off to the graph around this one, without the messages that only the agent was given."""
         known = {message.id for message in self.state.get("messages", [])}
         given = {message.id for message in self.given if message.id}
-        # The task with its lessons, which were told to the agent alone.
+        # The task with its lessons, which only the agent was given.
         update = _without_messages(command.update, given - known)
         # LangGraph has put the name of this graph in place of `PARENT` when the command left the agent's.
         return replace(command, graph=Command.PARENT, update=update)
@@ -365,7 +365,7 @@ def _without_messages(update: Any, ids: Collection[str]) -> Any:
                 value = _without(value, ids)
             pairs.append((key, value))
         return pairs
-    # A state of another form has no messages of ours.
+    # A state of another form holds none of our messages.
     return update
 
 

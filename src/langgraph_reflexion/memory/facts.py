@@ -24,7 +24,7 @@ REFUSED = "Invalid action:"
 def facts_of(state: ReflexionState, environment: Environment) -> list[str]:
     """Return what is certain about a failed trial, in sentences: no model is asked, and nothing is a guess.
 
-    To what every reflection is told (`failure_facts`) it adds what was repeated, refused and missed.
+    These are the facts that every reflection gets (`failure_facts`), and what was repeated, refused and missed.
 
     Args:
         state: The state after the evaluation, with the trial's record.

@@ -111,7 +111,7 @@ def failure(state: ReflexionState, environment: Environment) -> dict[str, Any]:
 
 
 def failure_facts(state: ReflexionState, environment: Environment) -> list[str]:
-    """Return the facts about a failed trial that every reflection is told."""
+    """Return the facts about a failed trial that every reflection gets."""
     known = known_facts(state)
     if known is not None:
         return known
