@@ -269,7 +269,7 @@ async def _found_at(reflect: Reflect, threads: Threads, snapshot: StateSnapshot,
     The answer is that of the best trial, which need not be the last one.
 
     Raises:
-        ConfigurationError: the state holds no trial, or the trial of the answer is gone and there is no message.
+        ConfigurationError: there is no trial in the state, or the answer is gone with its trial.
     """
     last = _state_in(snapshot, where)
     values = snapshot.values

@@ -240,8 +240,11 @@ def _string_ends(text: str) -> list[int]:
     for quotes in _QUOTES.finditer(text):
         if opened and quotes[0] != opened:
             continue
-        opened = "" if opened else quotes[0]
         ends.append(quotes.start())
+        if opened:
+            opened = ""
+        else:
+            opened = quotes[0]
     return ends
 
 

@@ -111,14 +111,6 @@ class FoundModelClient(Client):
     def has_own_server(self) -> bool:
         return self._client.has_own_server
 
-    def require_price(self) -> None:
-        super().require_price()
-        for client in self._clients.values():
-            client.require_price()
-
-    def check_tools(self) -> None:
-        self._client.check_tools()
-
     async def ask(self, messages: list[BaseMessage], config: RunnableConfig, call: CallId, **options: Any) -> Reply:
         return await self._client.ask(messages, config, call, **options)
 

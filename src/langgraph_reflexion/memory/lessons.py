@@ -108,7 +108,7 @@ class LessonMemory:
     approves: bool
     """Whether a person approves reflections."""
     facts: Facts
-    """Finds what a reflection is told about a failed trial."""
+    """Finds the facts that a reflection gets about a failed trial."""
     trusts_verdicts: bool = True
     """Whether what the evaluator says teaches anything: not where the task's author brings its criteria."""
     queue: LearningQueue = field(default_factory=LearningQueue)

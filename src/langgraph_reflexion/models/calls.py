@@ -122,17 +122,20 @@ def charge(usage: Usage) -> None:
         account.usage = add_usage(account.usage, usage)
 
 
-def is_charged_for(reply: str) -> bool:
-    """Return whether the node that is running was charged for this cached reply before; from now on it was.
+def was_charged_for(reply: str) -> bool:
+    """Return whether the node that is running has paid for the cached reply with this key.
 
     A node that asks again after trouble finds the replies that it has paid for.
     """
     account = _account.get()
-    if account is None:
-        return False
-    before = reply in account.replies
-    account.replies.add(reply)
-    return before
+    return account is not None and reply in account.replies
+
+
+def remember_charge(reply: str) -> None:
+    """Remember that the node that is running has paid for the cached reply with this key."""
+    account = _account.get()
+    if account is not None:
+        account.replies.add(reply)
 
 
 def begin_call(call: CallId, messages: Sequence[BaseMessage], tools: Sequence[dict[str, Any]] = ()) -> ModelCall:

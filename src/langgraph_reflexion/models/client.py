@@ -15,7 +15,16 @@ from langgraph.errors import GraphBubbleUp
 
 from langgraph_reflexion.errors import ConfigurationError, ContextTooLong, ModelFault, ReflexionError, ToolsRefused
 from langgraph_reflexion.models.cache import ReplyCache
-from langgraph_reflexion.models.calls import CallId, CallsOf, Reply, begin_call, charge, is_charged_for, note
+from langgraph_reflexion.models.calls import (
+    CallId,
+    CallsOf,
+    Reply,
+    begin_call,
+    charge,
+    note,
+    remember_charge,
+    was_charged_for,
+)
 from langgraph_reflexion.models.faults import is_bug, is_timeout, to_fault, unanswered, validate_reply
 from langgraph_reflexion.models.limits import LIMITS, ReplyLimits, has_reasoned, is_cut, limiting
 from langgraph_reflexion.models.load import load_model, name_of, without_own_retries
@@ -283,9 +292,10 @@ class Client:
             cached = await self._cache.find(key, config)
             if cached is not None:
                 used = cached.usage
-                if is_charged_for(key[1]):
+                if was_charged_for(key[1]):
                     used = out_of_cache(used)
                 charge(used)
+                remember_charge(key[1])
                 begun.reply = cached.reply
                 return Reply(cached.reply)
         metadata = {**config.get("metadata", {}), **call.metadata}
@@ -310,7 +320,7 @@ class Client:
         # Failed attempts have been paid for as well.
         if self._cache is not None and key is not None:
             await self._cache.keep(key, reply, add_usage(*paid), config)
-            is_charged_for(key[1])
+            remember_charge(key[1])
         for option in sorted(self.refused):
             note(f"the server refuses {option}, which is left out")
         return Reply(reply)

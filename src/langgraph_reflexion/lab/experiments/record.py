@@ -95,8 +95,9 @@ class RunRecord:
             )
 
     def append(self, finished: Finished) -> None:
-        """Add a finished trial: its files and prompts first, because its row marks it as complete."""
-        prepare, self._before_next = self._before_next, None
+        """Add a finished trial that is new."""
+        prepare = self._before_next
+        self._before_next = None
         if prepare:
             prepare()
         self._write(finished)
@@ -106,6 +107,7 @@ class RunRecord:
         self._before_next = prepare
 
     def _write(self, finished: Finished) -> None:
+        """Write a finished trial: its files and prompts first, because its row marks it as complete."""
         row, files, calls = finished
         for name, text in files.items():
             path = self.folder / name
